@@ -1,0 +1,1 @@
+"""The AWS side of the ports: each adapter maps foreign errors once."""

@@ -1,0 +1,210 @@
+"""Builds the stack for the local cloud and deploys it there, with the SAM CLI."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import botocore.session
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from wellspring_cli import project
+from wellspring_cli.errors import CliError
+
+STACK = "wellspring"
+BUCKET_STACK = "aws-sam-cli-managed-default"
+EXPIRING_TABLES = ("PostsTable", "FetchLogsTable", "GatesTable")
+FINISHED = {"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE"}
+NEVER_CREATED = {
+    "REVIEW_IN_PROGRESS",
+    "CREATE_IN_PROGRESS",
+    "CREATE_FAILED",
+    "ROLLBACK_IN_PROGRESS",
+    "ROLLBACK_FAILED",
+    "ROLLBACK_COMPLETE",
+    "DELETE_IN_PROGRESS",
+}
+DELETE_SECONDS = 60.0
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class LocalStack:
+    """The deployed stack, and clients that speak to it alone."""
+
+    endpoint_url: str
+    region: str
+    outputs: Mapping[str, str]
+
+    def client(self, service: str) -> Any:
+        """Return a boto3 client of the local cloud, whatever the user's own AWS settings are."""
+        return _client(self.endpoint_url, service)
+
+
+def build(build_dir: Path, *, log: Path, tools: Path = project.TOOLS) -> None:
+    """Build the layer for the interpreter and the processor that run the local functions."""
+    runtime, architecture = _target(tools)
+    command = ["build", "--build-dir", str(build_dir), "--parameter-overrides"]
+    _sam(
+        [*command, f"LambdaRuntime={runtime}", f"LambdaArchitecture={architecture}"],
+        {
+            "LAMBDA_RUNTIME": runtime,
+            "LAMBDA_ARCHITECTURE": architecture,
+            "UV": str(project.ROOT / ".venv" / "bin" / "uv"),
+        },
+        log=log,
+        tools=tools,
+    )
+
+
+def deploy(
+    build_dir: Path,
+    endpoint_url: str,
+    *,
+    log: Path,
+    say: Say,
+    parameters: Mapping[str, str] | None = None,
+    tools: Path = project.TOOLS,
+) -> LocalStack:
+    """Create or update the stack in the local cloud and return it."""
+    cloudformation = _client(endpoint_url, "cloudformation")
+    for stack in (BUCKET_STACK, STACK):
+        clear_unfinished(cloudformation, stack, say=say)
+    runtime, architecture = _target(tools)
+    overrides = {
+        "LambdaRuntime": runtime,
+        "LambdaArchitecture": architecture,
+        "AllowAddresses": "127.0.0.0/8",
+        **(parameters or {}),
+    }
+    _sam(
+        [
+            "deploy",
+            # The settings lie next to the project's template, not next to the built one.
+            *("--config-file", str(project.ROOT / "samconfig.toml")),
+            *("--template-file", str(build_dir / "template.yaml")),
+            *("--stack-name", STACK, "--region", project.REGION),
+            *("--no-confirm-changeset", "--no-fail-on-empty-changeset"),
+            *("--parameter-overrides", *(f"{key}={value}" for key, value in overrides.items())),
+        ],
+        {"AWS_ENDPOINT_URL": endpoint_url},
+        log=log,
+        tools=tools,
+    )
+    outputs = read_outputs(endpoint_url)
+    if outputs is None:
+        raise CliError(f"The stack was deployed, yet the local cloud does not know it. The log: {log}")
+    stack = LocalStack(endpoint_url, project.REGION, outputs)
+    _expire_items(stack)
+    return stack
+
+
+def read_outputs(endpoint_url: str) -> dict[str, str] | None:
+    """Return the outputs of the deployed stack; None when there is none, or it is not finished."""
+    stack = _describe(_client(endpoint_url, "cloudformation"), STACK)
+    if stack is None or stack["StackStatus"] not in FINISHED:
+        return None
+    return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
+
+
+def clear_unfinished(cloudformation: Any, name: str, *, say: Say) -> None:
+    """Delete a stack that never finished being created; refuse to go on with any other broken one."""
+    stack = _describe(cloudformation, name)
+    status = stack["StackStatus"] if stack else "DELETE_COMPLETE"
+    if status == "DELETE_COMPLETE" or status in FINISHED:
+        return
+    if status not in NEVER_CREATED:
+        raise CliError(
+            f"The local stack {name} was left in the state {status} by an earlier run and cannot be "
+            "updated. Forget the local state, its posts too, and begin anew: make clean && make run"
+        )
+    say(f"An earlier run left the stack {name} half made ({status}); it is made anew.")
+    cloudformation.delete_stack(StackName=name)
+    deadline = time.monotonic() + DELETE_SECONDS
+    while (stack := _describe(cloudformation, name)) and stack["StackStatus"] != "DELETE_COMPLETE":
+        if stack["StackStatus"] == "DELETE_FAILED" or time.monotonic() > deadline:
+            raise CliError(
+                f"The half-made local stack {name} could not be deleted ({stack['StackStatus']}). "
+                "Forget the local state and begin anew: make clean && make run"
+            )
+        time.sleep(0.5)
+
+
+def _describe(cloudformation: Any, name: str) -> dict[str, Any] | None:
+    try:
+        stacks = cloudformation.describe_stacks(StackName=name)["Stacks"]
+    except ClientError as error:
+        if "does not exist" in str(error):
+            return None
+        raise CliError(f"The local cloud could not say how the stack {name} is: {error}") from error
+    except BotoCoreError as error:
+        raise CliError(f"The local cloud does not answer: {error}") from error
+    return dict(stacks[0]) if stacks else None
+
+
+def _expire_items(stack: LocalStack) -> None:
+    """Switch on what the emulator leaves out of the template: that old items expire."""
+    dynamodb = stack.client("dynamodb")
+    for output in EXPIRING_TABLES:
+        table = stack.outputs[output]
+        found = dynamodb.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
+        if found.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING"):
+            dynamodb.update_time_to_live(
+                TableName=table,
+                TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires_at"},
+            )
+
+
+def _target(tools: Path) -> tuple[str, str]:
+    """Return runtime and architecture: local functions run on the emulator's own interpreter."""
+    python = project.tool(tools, "ministack", "python")
+    version = "import sys; print('python%d.%d' % sys.version_info[:2])"
+    runtime = subprocess.run([python, "-c", version], capture_output=True, text=True, check=True)
+    arm = platform.machine().lower() in ("arm64", "aarch64")
+    return runtime.stdout.strip(), "arm64" if arm else "x86_64"
+
+
+def _sam(arguments: list[str], environment: Mapping[str, str], *, log: Path, tools: Path) -> None:
+    sam = project.tool(tools, "sam", "sam")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as file:
+        done = subprocess.run(
+            [sam, *arguments],
+            cwd=project.ROOT,
+            env=project.clean_environment({"SAM_CLI_TELEMETRY": "0", **environment}),
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    if done.returncode:
+        raise CliError(
+            f"sam {arguments[0]} failed. Its log, {log}, ends with:\n{project.last_lines(log)}"
+        )
+
+
+def _client(endpoint_url: str, service: str) -> Any:
+    # The user's profile is not looked at: it may not exist, or name an endpoint of its own.
+    nothing: dict[str, Any] = {
+        "profile": (None, [], None, None),
+        "config_file": (None, None, os.devnull, None),
+        "credentials_file": (None, None, os.devnull, None),
+    }
+    session = boto3.Session(botocore_session=botocore.session.Session(session_vars=nothing))
+    return session.client(  # type: ignore[call-overload]
+        service,
+        endpoint_url=endpoint_url,
+        region_name=project.REGION,
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=Config(proxies={}, retries={"total_max_attempts": 3}, connect_timeout=5, read_timeout=60),
+    )

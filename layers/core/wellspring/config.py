@@ -1,0 +1,79 @@
+"""Owns what a person may configure on a source, and how mistakes in it are named."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from wellspring.errors import InvalidInput
+
+TEN_YEARS_IN_MINUTES = 5_256_000
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+class Always(_Strict):
+    """Due at every planner run."""
+
+    mode: Literal["always"] = "always"
+
+
+class Interval(_Strict):
+    """Due when the interval has passed since the last success."""
+
+    mode: Literal["interval"]
+    every_minutes: float = Field(gt=0, le=TEN_YEARS_IN_MINUTES, allow_inf_nan=False)
+
+
+Cadence = Annotated[Always | Interval, Field(discriminator="mode")]
+Seconds = Annotated[float, Field(ge=0, le=86_400 * 366, allow_inf_nan=False)]
+
+
+class Config(BaseModel):
+    """A source's own settings; what is None falls back to the stack's."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
+
+    cadence: Cadence = Always()
+    min_interval_seconds: Seconds | None = None
+    max_backoff_hours: Annotated[float, Field(gt=0, le=24 * 366, allow_inf_nan=False)] | None = None
+    max_age_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)] | None = None
+    backfill: bool = False
+    headers: dict[str, str] = {}
+
+
+def parse(raw: object) -> Config:
+    """Read a configuration that a person wrote; a mistake names the field and the value."""
+    try:
+        return Config.model_validate(raw)
+    except ValidationError as error:
+        raise InvalidInput("; ".join(_sentences(error))) from None
+
+
+def read(raw: object) -> tuple[Config, tuple[str, ...]]:
+    """Read a stored configuration: what cannot be used is left at its default and told as a warning.
+
+    A source whose configuration was spoilt by hand is still polled: being silent about it
+    would look like a feed that never publishes.
+    """
+    if raw is None:
+        return Config(), ()
+    if not isinstance(raw, Mapping):
+        return Config(), (f"config: expected a map, found {raw!r}",)
+    try:
+        return Config.model_validate(raw), ()
+    except ValidationError as error:
+        spoilt = {str(problem["loc"][0]) for problem in error.errors()}
+        return Config.model_validate({k: v for k, v in raw.items() if k not in spoilt}), tuple(_sentences(error))
+
+
+def _sentences(error: ValidationError) -> list[str]:
+    return [_sentence(problem["loc"], problem["msg"], problem["input"]) for problem in error.errors()]
+
+
+def _sentence(loc: tuple[int | str, ...], message: str, value: Any) -> str:
+    field = ".".join(str(part) for part in loc if part not in ("always", "interval"))
+    shown = "" if field.startswith("headers") else f", found {value!r}"
+    return f"{field or 'config'}: {message[:1].lower()}{message[1:]}{shown}"

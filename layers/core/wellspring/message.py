@@ -1,0 +1,50 @@
+"""Owns what travels on the queue: a message sent by the planner, or by a person's hand."""
+
+import json
+from datetime import datetime
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from wellspring import timestamps
+from wellspring.errors import InvalidInput
+
+
+class FetchMessage(BaseModel):
+    """One request to fetch a source; unknown fields are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    source_id: str = Field(min_length=1, max_length=1024)
+    due_at: AwareDatetime | None = None
+    window_end: AwareDatetime | None = None
+    manual: bool = False
+
+    def base(self, started_at: datetime) -> datetime:
+        """The time that the attempt counts for: the plan's window end, or a manual fetch's start."""
+        return started_at if self.manual or self.window_end is None else self.window_end
+
+    def to_text(self) -> str:
+        fields: dict[str, object] = {"source_id": self.source_id}
+        if self.manual:
+            fields["manual"] = True
+        if self.due_at:
+            fields["due_at"] = timestamps.to_text(self.due_at)
+        if self.window_end:
+            fields["window_end"] = timestamps.to_text(self.window_end)
+        return json.dumps(fields)
+
+
+def parse(body: str) -> FetchMessage:
+    """Read a message's body; a mistake is told in a sentence that says what to send instead."""
+    try:
+        message = FetchMessage.model_validate_json(body)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(str(part) for part in problem["loc"])
+        told = f'"{where}": {problem["msg"]}' if where else problem["msg"]
+        raise InvalidInput(
+            f'The message cannot be read ({told}). Send JSON like {{"source_id": "...", "manual": true}}.'
+        ) from None
+    if not message.manual and not (message.due_at and message.window_end):
+        raise InvalidInput('The message has no "due_at" and "window_end": a fetch by hand says "manual": true.')
+    return message

@@ -1,0 +1,152 @@
+"""Owns the values that the rest of the package passes around; all of them are frozen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from wellspring.config import Config
+from wellspring.errors import ErrorClass
+
+__all__ = ["Config", "Cursor", "Entry", "FetchLog", "Health", "Lease", "Post", "Source", "Status", "Window"]
+
+
+class Status(StrEnum):
+    """How a run ended. The first three are successes; the last two sent no request."""
+
+    OK = "ok"
+    PARTIAL = "partial"
+    NOT_MODIFIED = "not_modified"
+    FAILED = "failed"
+    DEFERRED = "deferred"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    """How far a source has been read."""
+
+    last_fetch_at: datetime | None = None
+    last_polled_at: datetime | None = None
+    due_at: datetime | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """What went wrong lately, and how often in a row."""
+
+    failures: int = 0
+    error_class: ErrorClass | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The newest start of a source, and who holds it.
+
+    While a fetch runs there is a `token` and an `until`; after it only the start
+    and the time before which no other start is allowed are left.
+    """
+
+    started_at: datetime
+    token: str | None = None
+    until: datetime | None = None
+    free_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One feed, page or timeline that is polled."""
+
+    source_id: str
+    url: str
+    type: str = "rss"
+    title: str | None = None
+    owner_id: str | None = None
+    enabled: bool = True
+    created_at: datetime | None = None
+    config: Config = field(default_factory=Config)
+    cursor: Cursor = field(default_factory=Cursor)
+    health: Health = field(default_factory=Health)
+    lease: Lease | None = None
+    reasons: tuple[str, ...] = ()
+    next_fetch_at: datetime | None = None
+    due_shard: str | None = None
+    warnings: tuple[str, ...] = ()
+    """What of the stored item could not be read; such a source still works as far as it can."""
+
+    @property
+    def shown_url(self) -> str:
+        """The URL as log lines may show it: without user, password and query values."""
+        try:
+            parts = urlsplit(self.url)
+            host = parts.netloc.rpartition("@")[2]
+        except ValueError:
+            return "(unreadable url)"
+        return f"{parts.scheme}://{host}{parts.path}" + ("?..." if parts.query else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One item of a document, as parsed."""
+
+    entry_id: str | None = None
+    title: str = ""
+    url: str | None = None
+    body: str = ""
+    author: str | None = None
+    published_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """One stored entry."""
+
+    source_id: str
+    content_hash: str
+    entry: Entry
+    fetched_at: datetime
+    expires_at: datetime | None = None
+    revision_of: str | None = None
+
+    @property
+    def posted_at(self) -> datetime:
+        return self.entry.published_at or self.fetched_at
+
+
+Window = Mapping[bytes, bytes]
+"""Fingerprints of what the last document listed: entry id to content."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchLog:
+    """One attempt, for the record."""
+
+    source_id: str
+    started_at: datetime
+    finished_at: datetime
+    status: Status
+    url: str
+    attempt_id: str
+    message_id: str
+    manual: bool
+    expires_at: datetime
+    http_status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    bytes: int = 0
+    entries: int = 0
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    filtered: Mapping[str, int] = field(default_factory=dict)
+    entry_errors: tuple[Mapping[str, str], ...] = ()
+    parser: str | None = None
+    signature: str | None = None
+    error_class: ErrorClass | None = None
+    error_message: str | None = None
+    next_fetch_at: datetime | None = None
+    reasons: tuple[str, ...] = ()

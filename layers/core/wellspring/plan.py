@@ -1,0 +1,177 @@
+"""Owns planning: find the due sources, put them on the queue, move their next time."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from math import ceil
+
+from wellspring import schedule
+from wellspring.errors import Unavailable
+from wellspring.message import FetchMessage
+from wellspring.model import Source
+from wellspring.ports import DueRef, Outgoing, World
+from wellspring.settings import Defaults, Settings
+
+GATE = "planner"
+SEND_LIMIT = 10
+LONGEST_DELAY = timedelta(seconds=900)
+UNREADABLE_WAIT = timedelta(hours=1)
+FAILED_SENDS_TO_HALT = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What the planner does with one row of the due index, and why."""
+
+    ref: DueRef
+    url: str
+    reasons: tuple[str, ...]
+    send_after: int | None = None
+    """Delay in seconds; None when nothing is sent."""
+    next_at: datetime | None = None
+    """The next time; None takes the source out of the index."""
+    skipped: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class PlanReport:
+    """What a run of the planner did."""
+
+    window_end: datetime
+    busy: bool = False
+    due: int = 0
+    enqueued: int = 0
+    delayed: int = 0
+    not_sent: int = 0
+    moved_meanwhile: int = 0
+    halted: str | None = None
+    oldest_seconds: float = 0.0
+    skipped: Counter[str] = field(default_factory=Counter)
+    warnings: list[str] = field(default_factory=list)
+
+
+def plan(window_end: datetime, world: World, settings: Settings, *, deadline: datetime) -> PlanReport:
+    """Send every source that is due at the window end; only one planner works at a time."""
+    report = PlanReport(window_end)
+    owner, now = world.new_id(), world.clock()
+    if not world.gates.acquire(GATE, owner, now=now, until=now + settings.planner_lease):
+        report.busy = True
+        return report
+    try:
+        for refs in _pages(window_end, world, settings):
+            decisions = _decide_all(refs, window_end, world, settings)
+            _count(decisions, report)
+            _carry_out(decisions, world, report, deadline)
+            if report.halted:
+                break
+    finally:
+        world.gates.release(GATE, owner)
+    return report
+
+
+def decide(ref: DueRef, source: Source, *, window_end: datetime, defaults: Defaults) -> Decision:
+    """Say what happens to a source that the index lists as due."""
+
+    def decision(reasons: tuple[str, ...], **fields: object) -> Decision:
+        return Decision(ref=ref, url=source.shown_url, reasons=reasons, warnings=source.warnings, **fields)  # type: ignore[arg-type]
+
+    if not source.enabled:
+        return decision(("disabled",), skipped="disabled")
+    if not source.url:
+        return decision(("the source has no url",), skipped="no_url", next_at=window_end + UNREADABLE_WAIT)
+    due = schedule.due(source, defaults=defaults)
+    if due.at > window_end:
+        return decision((*due.reasons, "not due yet"), skipped="not_due", next_at=due.at)
+    free = schedule.free_at(source, defaults=defaults)
+    wait = max(free - window_end, timedelta(0)) if free else timedelta(0)
+    if wait > LONGEST_DELAY:
+        return decision((*due.reasons, "min-interval"), skipped="min_interval", next_at=free)
+    predicted = schedule.due(schedule.after_poll(source, None, now=window_end), defaults=defaults)
+    return decision(due.reasons, send_after=ceil(wait.total_seconds()), next_at=predicted.at)
+
+
+def _pages(window_end: datetime, world: World, settings: Settings) -> Iterator[Sequence[DueRef]]:
+    for shard in range(settings.shards):
+        after: str | None = None
+        while True:
+            page = world.sources.due(shard, window_end, after=after)
+            if page.refs:
+                yield page.refs
+            if not page.after:
+                break
+            after = page.after
+
+
+def _decide_all(
+    refs: Sequence[DueRef], window_end: datetime, world: World, settings: Settings
+) -> list[Decision]:
+    found = {source.source_id: source for source in world.sources.read([ref.source_id for ref in refs])}
+    return [
+        decide(ref, found[ref.source_id], window_end=window_end, defaults=settings.defaults)
+        for ref in refs
+        if ref.source_id in found
+    ]
+
+
+def _count(decisions: Sequence[Decision], report: PlanReport) -> None:
+    for made in decisions:
+        report.warnings += [f"{made.url or made.ref.source_id}: {warning}" for warning in made.warnings]
+        if made.skipped:
+            report.skipped[made.skipped] += 1
+        else:
+            report.due += 1
+            age = (report.window_end - made.ref.due_at).total_seconds()
+            report.oldest_seconds = max(report.oldest_seconds, age)
+
+
+def _carry_out(decisions: Sequence[Decision], world: World, report: PlanReport, deadline: datetime) -> None:
+    """Send first, then move: a crash in between sends twice, never zero times."""
+    for made in decisions:
+        if made.skipped:
+            _settle(made, world, report)
+    to_send = [made for made in decisions if made.send_after is not None]
+    failed_in_a_row = 0
+    for first in range(0, len(to_send), SEND_LIMIT):
+        if world.clock() >= deadline:
+            report.halted = "out of time: the rest stays due for the next run"
+            return
+        batch = to_send[first : first + SEND_LIMIT]
+        taken = _send(batch, world, report)
+        failed_in_a_row = 0 if any(taken) else failed_in_a_row + 1
+        for made, sent in zip(batch, taken, strict=True):
+            if sent:
+                report.enqueued += 1
+                report.delayed += bool(made.send_after)
+                _settle(made, world, report)
+            else:
+                report.not_sent += 1
+        if failed_in_a_row == FAILED_SENDS_TO_HALT:
+            report.halted = f"{FAILED_SENDS_TO_HALT} sends in a row failed: the rest stays due for the next run"
+            return
+
+
+def _send(batch: Sequence[Decision], world: World, report: PlanReport) -> list[bool]:
+    outgoing = [
+        Outgoing(
+            FetchMessage(
+                source_id=made.ref.source_id, due_at=made.ref.due_at, window_end=report.window_end
+            ),
+            made.send_after or 0,
+        )
+        for made in batch
+    ]
+    try:
+        return world.queue.send(outgoing)
+    except Unavailable as error:
+        report.warnings.append(str(error))
+        return [False] * len(batch)
+
+
+def _settle(made: Decision, world: World, report: PlanReport) -> None:
+    if made.next_at:
+        kept = world.sources.move(made.ref, made.next_at)
+    else:
+        kept = world.sources.unlist(made.ref)
+    report.moved_meanwhile += not kept

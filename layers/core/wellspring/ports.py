@@ -1,0 +1,127 @@
+"""Owns what the use cases need of the world: narrow protocols, one method for each remote call."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from wellspring.http import Reply, Request
+from wellspring.message import FetchMessage
+from wellspring.model import FetchLog, Lease, Post, Source, Window
+
+
+@dataclass(frozen=True, slots=True)
+class DueRef:
+    """A row of the due index. `mark` is the stored time as it stands there, for a conditional move."""
+
+    source_id: str
+    due_at: datetime
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class DuePage:
+    refs: tuple[DueRef, ...]
+    after: str | None = None
+    """Where the next page begins; None on the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The lease was taken. `source` is as it was before, its earlier lease included."""
+
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The lease was not taken. `source` is as it is, None if there is none."""
+
+    source: Source | None
+
+
+class Sources(Protocol):
+    def add(self, source: Source) -> bool:
+        """Store a new source; False when its id is taken, and then nothing is written."""
+
+    def due(self, shard: int, until: datetime, *, after: str | None = None, limit: int = 100) -> DuePage:
+        """Return what the index lists as due in a shard, the longest overdue first."""
+
+    def read(self, source_ids: Sequence[str]) -> list[Source]:
+        """Return the sources that exist, at most 100 at once, in any order."""
+
+    def move(self, ref: DueRef, to: datetime) -> bool:
+        """Set the next time unless somebody moved it meanwhile."""
+
+    def unlist(self, ref: DueRef) -> bool:
+        """Take a source out of the due index unless somebody moved it meanwhile."""
+
+    def start(self, source_id: str, lease: Lease, *, due_at: datetime | None) -> Started | Refused:
+        """Take the lease, or tell what stands against it, in one conditional write."""
+
+    def release(self, source_id: str, token: str, lease: Lease | None) -> bool:
+        """Give a lease back unused: the earlier one is put in its place."""
+
+    def finish(self, source: Source, token: str) -> bool:
+        """Write what the attempt changed and release the lease; False when the lease is no longer ours."""
+
+
+class Posts(Protocol):
+    def put(self, post: Post) -> bool:
+        """Store a post; False when it is there already."""
+
+    def hash_like(self, source_id: str, prefix: str) -> str | None:
+        """Return the full hash of a stored post that begins so."""
+
+    def window(self, source_id: str) -> Window:
+        """Return the fingerprints of what the last document listed."""
+
+    def put_window(self, source_id: str, window: Window, *, started_at: datetime) -> bool:
+        """Store the window; False when a later attempt has stored its own."""
+
+
+class FetchLogs(Protocol):
+    def put(self, log: FetchLog) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message on its way to the queue."""
+
+    message: FetchMessage
+    delay_seconds: int = 0
+
+
+class Queue(Protocol):
+    def send(self, batch: Sequence[Outgoing]) -> list[bool]:
+        """Send at most ten messages; the answer says for each whether it was taken."""
+
+    def bury(self, body: str, reason: str) -> None:
+        """Put a body that nobody can work off on the dead-letter queue."""
+
+
+class Gates(Protocol):
+    def acquire(self, gate: str, owner: str, *, now: datetime, until: datetime) -> bool:
+        """Take a named lease unless another owner holds it."""
+
+    def release(self, gate: str, owner: str) -> bool:
+        """Give it back, if it is still ours."""
+
+
+class Http(Protocol):
+    def get(self, request: Request) -> Reply:
+        """Fetch a URL, following redirects. Raises FetchError."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """All ports of a use case, with the clock and the maker of ids."""
+
+    sources: Sources
+    posts: Posts
+    logs: FetchLogs
+    queue: Queue
+    gates: Gates
+    http: Http
+    clock: Callable[[], datetime]
+    new_id: Callable[[], str]
