@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
 
 from wellspring_cli import demo_feeds as feeds
 from wellspring_cli.errors import CliError
@@ -20,6 +20,8 @@ RSS = "application/rss+xml; charset=utf-8"
 ATOM = "application/atom+xml; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 MOVED = {"/moved.rss": "/new-home.rss"}
+# Below the ports that systems lend to outgoing connections: a lent one may be taken at the next run.
+PORTS = range(8420, 8440)
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,11 @@ def _document(path: str, now: datetime, home: str) -> tuple[bytes, str] | None:
             return None
 
 
+class _Server(ThreadingHTTPServer):
+    # Some versions of Python share the port with another program by default.
+    allow_reuse_port = False
+
+
 class Publisher:
     """The running server; use it as a context manager."""
 
@@ -81,7 +88,7 @@ class Publisher:
         publisher = self
 
         class Handler(BaseHTTPRequestHandler):
-            server_version: ClassVar[str] = "WellspringDemo"
+            server_version = "WellspringDemo"
 
             def do_GET(self) -> None:
                 now = clock()
@@ -97,7 +104,7 @@ class Publisher:
             def log_message(self, format: str, *args: object) -> None:
                 """Stay quiet: the visits are kept for the show."""
 
-        self._server = ThreadingHTTPServer((LOOPBACK, port), Handler)
+        self._server = _Server((LOOPBACK, port), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
 
     @property
@@ -122,16 +129,20 @@ def open_publisher(state_dir: Path) -> Publisher:
     """Return the publisher on the port of the last run: the stored sources point at it."""
     memory = state_dir / "publisher-port"
     try:
-        port = int(memory.read_text(encoding="utf-8"))
+        ports: Iterable[int] = [int(memory.read_text(encoding="utf-8"))]
     except (FileNotFoundError, ValueError):
-        port = 0
-    try:
-        publisher = Publisher(port)
-    except OSError:
-        raise CliError(
-            f"Port {port}, where the demo's feeds live, is used by another program, perhaps by another "
-            "make run. Stop it, or forget the local state and begin anew: make clean && make run"
-        ) from None
+        ports = PORTS
+    publisher = _first_free(ports)
     state_dir.mkdir(parents=True, exist_ok=True)
     memory.write_text(str(publisher.port), encoding="utf-8")
     return publisher
+
+
+def _first_free(ports: Iterable[int]) -> Publisher:
+    for port in ports:
+        with suppress(OSError):
+            return Publisher(port)
+    raise CliError(
+        f"Port {port}, where the demo's feeds live, is used by another program, perhaps by another "
+        "make run. Stop it, or forget the local state and begin anew: make clean && make run"
+    )

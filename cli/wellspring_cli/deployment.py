@@ -77,8 +77,8 @@ def deploy(
 ) -> LocalStack:
     """Create or update the stack in the local cloud and return it."""
     cloudformation = _client(endpoint_url, "cloudformation")
-    for stack in (BUCKET_STACK, STACK):
-        clear_unfinished(cloudformation, stack, say=say)
+    for name in (BUCKET_STACK, STACK):
+        clear_unfinished(cloudformation, name, say=say)
     runtime, architecture = _target(tools)
     overrides = {
         "LambdaRuntime": runtime,
@@ -187,9 +187,7 @@ def _sam(arguments: list[str], environment: Mapping[str, str], *, log: Path, too
             check=False,
         )
     if done.returncode:
-        raise CliError(
-            f"sam {arguments[0]} failed. Its log, {log}, ends with:\n{project.last_lines(log)}"
-        )
+        raise CliError(f"sam {arguments[0]} failed. Its log, {log}, ends with:\n{project.last_lines(log)}")
 
 
 def _client(endpoint_url: str, service: str) -> Any:

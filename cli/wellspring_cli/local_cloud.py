@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from wellspring_cli import deployment, emulator, project
+from wellspring_cli import deployment, project
 from wellspring_cli.deployment import LocalStack, Say
 from wellspring_cli.emulator import Running, running, start, stop
 

@@ -7,6 +7,7 @@ they are in the environment too, but the command line tells this local cloud fro
 
 from __future__ import annotations
 
+import importlib
 import logging
 import sys
 import threading
@@ -21,7 +22,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 def main() -> None:
     """Run MiniStack in the foreground until SIGTERM."""
-    from ministack import app as ministack
+    ministack: Any = importlib.import_module("ministack.app")
 
     sys.argv = ["ministack"]
     logging.getLogger("persistence").setLevel(logging.WARNING)

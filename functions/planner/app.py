@@ -1,2 +1,21 @@
-def handler(event, context):
-    return {}
+"""Woken by the schedule, or by hand: plans the sources that are due at the window end."""
+
+from datetime import timedelta
+from typing import Any
+
+from wellspring import message, telemetry, wiring
+from wellspring.errors import InvalidInput
+from wellspring.plan import plan
+
+MARGIN = timedelta(seconds=10)
+
+
+def handler(event: Any, context: Any) -> dict[str, Any]:
+    world, settings = wiring.deployed()
+    now = world.clock()
+    deadline = now + timedelta(milliseconds=context.get_remaining_time_in_millis()) - MARGIN
+    try:
+        window_end = message.window_end(event, now=now)
+    except InvalidInput as error:
+        return telemetry.refused(str(error))
+    return telemetry.planned(plan(window_end, world, settings, deadline=deadline))

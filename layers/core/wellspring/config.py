@@ -66,7 +66,9 @@ def read(raw: object) -> tuple[Config, tuple[str, ...]]:
         return Config.model_validate(raw), ()
     except ValidationError as error:
         spoilt = {str(problem["loc"][0]) for problem in error.errors()}
-        return Config.model_validate({k: v for k, v in raw.items() if k not in spoilt}), tuple(_sentences(error))
+        return Config.model_validate({k: v for k, v in raw.items() if k not in spoilt}), tuple(
+            _sentences(error)
+        )
 
 
 def _sentences(error: ValidationError) -> list[str]:

@@ -25,6 +25,8 @@ from wellspring.sources import PARSERS, Document
 LONGEST_DELAY = 900
 LOOK_AGAIN = timedelta(seconds=20)
 BODY_LIMIT = 300_000
+FIELD_LIMIT = 4_000
+CUT = " […]"
 NEW_LIMIT = 1_000
 ERRORS_LISTED = 10
 BACKTRACE_LINES = 20
@@ -97,7 +99,9 @@ def fetch_source(message: FetchMessage, world: World, settings: Settings, *, mes
     if poll.document:
         store(poll, source, world, settings, started_at=started_at)
     after = _after(poll, source, message, settings, started_at=started_at)
-    log = _log(poll, after, message, world, settings, token=token, started_at=started_at, message_id=message_id)
+    log = _log(
+        poll, after, message, world, settings, token=token, started_at=started_at, message_id=message_id
+    )
     world.logs.put(log)
     kept = world.sources.finish(after, token)
     return Run(
@@ -119,7 +123,9 @@ def request(source: Source, world: World) -> Poll:
         parser = PARSERS.get(source.type)
         if parser is None:
             known = ", ".join(sorted(PARSERS))
-            raise FetchError(ErrorClass.INTERNAL, f'The type "{source.type}" is not known; use one of: {known}.')
+            raise FetchError(
+                ErrorClass.INTERNAL, f'The type "{source.type}" is not known; use one of: {known}.'
+            )
         poll.reply = world.http.get(
             Request(
                 url=source.url,
@@ -136,7 +142,9 @@ def request(source: Source, world: World) -> Poll:
     except FetchError as error:
         poll.error = error
     except Exception as error:
-        poll.error = FetchError(ErrorClass.INTERNAL, f"Wellspring failed on this document: {type(error).__name__}.")
+        poll.error = FetchError(
+            ErrorClass.INTERNAL, f"Wellspring failed on this document: {type(error).__name__}."
+        )
         poll.backtrace = "".join(traceback.format_exc().splitlines(keepends=True)[-BACKTRACE_LINES:])
     return poll
 
@@ -175,11 +183,11 @@ def _store_one(
         poll.filtered[skip] += 1
         return
     follows = None
-    if sighting.previous_print:
+    if sighting.novelty is Novelty.CHANGED and sighting.previous_print:
         follows = world.posts.hash_like(source.source_id, sighting.previous_print.hex())
     if not world.posts.put(_post(sighting, follows, source, settings, started_at=started_at)):
         poll.unchanged += 1
-    elif follows:
+    elif sighting.novelty is Novelty.CHANGED:
         poll.updated += 1
     else:
         poll.created += 1
@@ -194,18 +202,31 @@ def _post(
     return Post(
         source_id=source.source_id,
         content_hash=sighting.content_hash,
-        entry=replace(sighting.entry, published_at=published, body=_cut(sighting.entry.body)),
+        entry=_storable(sighting.entry, published),
         fetched_at=started_at,
         expires_at=published + age + EXPIRY_MARGIN if published else None,
         revision_of=follows,
     )
 
 
-def _cut(body: str) -> str:
-    data = body.encode("utf-8", "replace")
-    if len(data) <= BODY_LIMIT:
+def _storable(entry: Entry, published_at: datetime | None) -> Entry:
+    """Return the entry within a row's limits, in text that can be stored."""
+    return replace(
+        entry,
+        entry_id=_cut(entry.entry_id, FIELD_LIMIT) if entry.entry_id else None,
+        title=_cut(entry.title, FIELD_LIMIT),
+        url=_cut(entry.url, FIELD_LIMIT) if entry.url else None,
+        body=_cut(entry.body, BODY_LIMIT),
+        author=_cut(entry.author, FIELD_LIMIT) if entry.author else None,
+        published_at=published_at,
+    )
+
+
+def _cut(text: str, limit: int) -> str:
+    data = text.encode("utf-8", "replace")
+    if len(data) <= limit:
         return data.decode()
-    return data[:BODY_LIMIT].decode("utf-8", "ignore") + " […]"
+    return data[:limit].decode("utf-8", "ignore") + CUT
 
 
 def _entry_failed(entry: Entry, error: Exception, poll: Poll) -> None:
@@ -223,22 +244,12 @@ def _after(
     error_class = poll.error.error_class if poll.error else None
     due_at = None if message.manual else message.due_at
     after = schedule.after_poll(source, error_class, now=message.base(started_at), due_at=due_at)
-    if poll.status is Status.OK and poll.reply:
-        cursor = replace(
-            after.cursor,
-            etag=poll.reply.headers.get("etag"),
-            last_modified=poll.reply.headers.get("last-modified"),
-            signature=poll.signature,
+    if poll.reply and poll.reply.status == 200 and poll.status in (Status.OK, Status.NOT_MODIFIED):
+        after = replace(
+            after,
+            cursor=replace(after.cursor, signature=poll.signature, **_validators(poll.reply, source)),
+            title=after.title or (poll.document.title if poll.document else None),
         )
-        title = after.title or (poll.document.title if poll.document else None)
-        after = replace(after, cursor=cursor, title=title)
-    elif poll.status is Status.NOT_MODIFIED and poll.reply and poll.reply.status == 200:
-        cursor = replace(
-            after.cursor,
-            etag=poll.reply.headers.get("etag"),
-            last_modified=poll.reply.headers.get("last-modified"),
-        )
-        after = replace(after, cursor=cursor)
     due = schedule.due(after, defaults=settings.defaults)
     free = started_at + schedule.min_interval(after, defaults=settings.defaults)
     return replace(
@@ -248,6 +259,12 @@ def _after(
         lease=Lease(started_at=started_at, free_at=free),
         due_shard=source.due_shard or str(schedule.shard_of(source.source_id, settings.shards)),
     )
+
+
+def _validators(reply: Reply, source: Source) -> dict[str, str | None]:
+    """Return the validators to send next time; they belong to the very URL that issued them."""
+    issued = reply.headers if reply.url == source.url else {}
+    return {"etag": issued.get("etag"), "last_modified": issued.get("last-modified")}
 
 
 def _log(

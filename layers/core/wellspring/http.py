@@ -83,7 +83,7 @@ class HttpClient:
         headers = {"User-Agent": self._user_agent, "Accept-Encoding": "gzip, deflate", "Accept": "*/*"}
         if _origin(url) == _origin(request.url):
             headers |= request.headers
-        if url == request.url or urlsplit(url).path == urlsplit(request.url).path:
+        if url == request.url:
             if request.etag:
                 headers["If-None-Match"] = request.etag
             if request.last_modified:
@@ -122,7 +122,9 @@ class HttpClient:
                 body += chunk
                 if len(body) > self._settings.max_bytes:
                     limit = self._settings.max_bytes
-                    raise FetchError(ErrorClass.TOO_LARGE, f"The document is over {limit} bytes.", http_status=200)
+                    raise FetchError(
+                        ErrorClass.TOO_LARGE, f"The document is over {limit} bytes.", http_status=200
+                    )
                 _left(deadline)
         except requests.exceptions.ConnectionError as error:
             slow = isinstance(error.args[0] if error.args else None, urllib3.exceptions.ReadTimeoutError)
@@ -141,9 +143,13 @@ def check_url(url: str) -> None:
     except ValueError:
         raise FetchError(ErrorClass.BLOCKED_URL, "The URL cannot be read.") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise FetchError(ErrorClass.BLOCKED_URL, "The URL must begin with http:// or https:// and name a host.")
+        raise FetchError(
+            ErrorClass.BLOCKED_URL, "The URL must begin with http:// or https:// and name a host."
+        )
     if "@" in parts.netloc or "\\" in url or any(ord(c) < 33 or ord(c) == 127 for c in url):
-        raise FetchError(ErrorClass.BLOCKED_URL, "The URL has a user name, a backslash or a control character.")
+        raise FetchError(
+            ErrorClass.BLOCKED_URL, "The URL has a user name, a backslash or a control character."
+        )
 
 
 def check_address(url: str, allowed: tuple[IPv4Network | IPv6Network, ...]) -> None:
@@ -159,7 +165,9 @@ def check_address(url: str, allowed: tuple[IPv4Network | IPv6Network, ...]) -> N
         if any(ip in network for network in allowed if network.version == ip.version):
             continue
         if not ip.is_global or ip.is_multicast:
-            raise FetchError(ErrorClass.BLOCKED_ADDRESS, f"The host {parts.hostname} has an address that is not public.")
+            raise FetchError(
+                ErrorClass.BLOCKED_ADDRESS, f"The host {parts.hostname} has an address that is not public."
+            )
 
 
 def _left(deadline: float) -> float:

@@ -39,27 +39,27 @@ def sightings(entries: Iterable[Entry], window: Window) -> list[Sighting]:
     for entry in entries:
         listed.setdefault(_print(identity(entry)), entry)
     bodies = Counter(_fold(entry.body) for entry in listed.values())
-    found = []
-    for id_print, entry in listed.items():
-        content_print = bytes.fromhex(content_hash(entry, shared=False))[:FINGERPRINT]
-        previous = window.get(id_print)
-        if previous is None:
-            novelty = Novelty.NEW
-        else:
-            novelty = Novelty.KNOWN if previous == content_print else Novelty.CHANGED
-        shared = bodies[_fold(entry.body)] > 1
-        found.append(
-            Sighting(entry, content_hash(entry, shared=shared), novelty, id_print, content_print, previous)
-        )
-    return found
+    return [
+        _sighting(id_print, entry, window.get(id_print), shared=bodies[_fold(entry.body)] > 1)
+        for id_print, entry in listed.items()
+    ]
+
+
+def _sighting(id_print: bytes, entry: Entry, previous: bytes | None, *, shared: bool) -> Sighting:
+    """Compare with both hashes: a neighbour that joins or leaves the document must not look like an edit."""
+    chosen, other = content_hash(entry, shared=shared), content_hash(entry, shared=not shared)
+    content_print = _cut(chosen)
+    if previous is None:
+        novelty = Novelty.NEW
+    elif previous in (content_print, _cut(other)):
+        novelty, content_print = Novelty.KNOWN, previous
+    else:
+        novelty = Novelty.CHANGED
+    return Sighting(entry, chosen, novelty, id_print, content_print, previous)
 
 
 def content_hash(entry: Entry, *, shared: bool) -> str:
-    """Hash the body; title and link join where the body does not tell entries apart.
-
-    Whether a body is shared depends on its neighbours, so the window keeps the unshared
-    hash: a neighbour that drops out of the feed must not look like an edit.
-    """
+    """Hash the body; title and link join where the body does not tell entries apart."""
     body = _fold(entry.body)
     if len(body) >= TELLING_LENGTH and not shared:
         return sha256(_bytes(body)).hexdigest()
@@ -79,7 +79,9 @@ def canonical(url: str) -> str:
     """Return the URL without tracking parameters and fragment, its query in a fixed order."""
     try:
         parts = urlsplit(url)
-        query = sorted(p for p in parse_qsl(parts.query, keep_blank_values=True) if not TRACKING.fullmatch(p[0]))
+        query = sorted(
+            p for p in parse_qsl(parts.query, keep_blank_values=True) if not TRACKING.fullmatch(p[0])
+        )
     except ValueError:
         return url
     return parts._replace(query=urlencode(query), fragment="").geturl()
@@ -97,6 +99,10 @@ def unpack(packed: bytes) -> dict[bytes, bytes]:
 
 def _print(text: str) -> bytes:
     return sha256(_bytes(text)).digest()[:FINGERPRINT]
+
+
+def _cut(content_hash: str) -> bytes:
+    return bytes.fromhex(content_hash)[:FINGERPRINT]
 
 
 def _bytes(text: str) -> bytes:

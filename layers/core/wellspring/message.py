@@ -1,7 +1,8 @@
 """Owns what travels on the queue: a message sent by the planner, or by a person's hand."""
 
 import json
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
@@ -46,5 +47,25 @@ def parse(body: str) -> FetchMessage:
             f'The message cannot be read ({told}). Send JSON like {{"source_id": "...", "manual": true}}.'
         ) from None
     if not message.manual and not (message.due_at and message.window_end):
-        raise InvalidInput('The message has no "due_at" and "window_end": a fetch by hand says "manual": true.')
+        raise InvalidInput(
+            'The message has no "due_at" and "window_end": a fetch by hand says "manual": true.'
+        )
     return message
+
+
+def window_end(event: object, *, now: datetime) -> datetime:
+    """Return the end of the window that a tick asks to plan.
+
+    A scheduler that does not fill in its own scheduled time, as on a local cloud, sends the
+    placeholder as it stands; then it is the nearest whole second, so that a cadence of a minute
+    does not slip a turn over some milliseconds.
+    """
+    raw = event.get("window_end") if isinstance(event, Mapping) else None
+    if raw is None or (isinstance(raw, str) and raw.startswith("<aws.scheduler.")):
+        return (now + timedelta(milliseconds=500)).replace(microsecond=0)
+    try:
+        return timestamps.floor(timestamps.from_text(raw))
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f'"window_end" must be a time like "2026-01-31T12:00:00Z", found {raw!r}.'
+        ) from None

@@ -62,6 +62,7 @@ def plan(window_end: datetime, world: World, settings: Settings, *, deadline: da
     try:
         for refs in _pages(window_end, world, settings):
             decisions = _decide_all(refs, window_end, world, settings)
+            report.skipped["not_read"] += len(refs) - len(decisions)
             _count(decisions, report)
             _carry_out(decisions, world, report, deadline)
             if report.halted:
@@ -148,16 +149,16 @@ def _carry_out(decisions: Sequence[Decision], world: World, report: PlanReport, 
             else:
                 report.not_sent += 1
         if failed_in_a_row == FAILED_SENDS_TO_HALT:
-            report.halted = f"{FAILED_SENDS_TO_HALT} sends in a row failed: the rest stays due for the next run"
+            report.halted = (
+                f"{FAILED_SENDS_TO_HALT} sends in a row failed: the rest stays due for the next run"
+            )
             return
 
 
 def _send(batch: Sequence[Decision], world: World, report: PlanReport) -> list[bool]:
     outgoing = [
         Outgoing(
-            FetchMessage(
-                source_id=made.ref.source_id, due_at=made.ref.due_at, window_end=report.window_end
-            ),
+            FetchMessage(source_id=made.ref.source_id, due_at=made.ref.due_at, window_end=report.window_end),
             made.send_after or 0,
         )
         for made in batch

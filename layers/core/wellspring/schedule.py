@@ -29,7 +29,9 @@ def due(source: Source, *, defaults: Defaults) -> Due:
     cadence, cursor, failures = source.config.cadence, source.cursor, source.health.failures
     if not isinstance(cadence, Interval):
         polled = cursor.last_polled_at
-        return Due(timestamps.ceil(polled + TICK) if polled else BEGINNING, ("always: due at every planner run",))
+        return Due(
+            timestamps.ceil(polled + TICK) if polled else BEGINNING, ("always: due at every planner run",)
+        )
     interval = timedelta(minutes=cadence.every_minutes)
     why = f"interval {_shown(interval)}"
     if failures and cursor.last_polled_at:

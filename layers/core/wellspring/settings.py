@@ -48,7 +48,9 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
 
     def text(name: str) -> str:
         if not env.get(name):
-            raise InvalidInput(f"The environment variable {name} is not set; the template sets it for the functions.")
+            raise InvalidInput(
+                f"The environment variable {name} is not set; the template sets it for the functions."
+            )
         return env[name]
 
     def number(name: str, default: float) -> float:

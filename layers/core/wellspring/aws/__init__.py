@@ -1,1 +1,1 @@
-"""The AWS side of the ports: each adapter maps foreign errors once."""
+"""Owns the AWS side of the ports: one module for each table, one for the queue."""

@@ -1,0 +1,168 @@
+"""Shows Wellspring at work: the whole stack on this computer, polling feeds that live."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from botocore.exceptions import BotoCoreError, ClientError
+from rich.console import Console
+from rich.text import Text
+
+from wellspring import timestamps
+from wellspring.errors import InvalidInput, Unavailable
+from wellspring.message import FetchMessage
+from wellspring_cli import demo_diagnosis, demo_sources, demo_view, emulator, local_cloud
+from wellspring_cli.demo_publisher import open_publisher
+from wellspring_cli.demo_watch import Watch
+from wellspring_cli.deployment import LocalStack
+from wellspring_cli.errors import CliError
+
+POLL_SECONDS = 1.0
+PATIENCE = timedelta(seconds=120)
+
+
+def run(state_dir: Path, port: int, *, once: bool, console: Console) -> None:
+    """Show the stack at work until Ctrl-C, or, if only once, until posts have come."""
+    # A closed terminal and a polite kill end the demo like Ctrl-C: in order.
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.default_int_handler)
+    try:
+        _run(state_dir, port, once=once, console=console)
+    except KeyboardInterrupt:
+        _say(
+            console, "Stopped. Everything stored is kept: make run goes on from there, make clean forgets it."
+        )
+    except (BotoCoreError, ClientError, Unavailable) as error:
+        raise CliError(
+            f"The local cloud failed, or was stopped from elsewhere: {error} "
+            f"Its log: {emulator.log_file(state_dir)}. Try again: make run"
+        ) from error
+
+
+def fetch_by_hand(stack: LocalStack, source_id: str) -> None:
+    """Put a message on the queue that fetches the source now, whatever its schedule says."""
+    if not demo_sources.open_table(stack).read([source_id]):
+        raise InvalidInput(
+            f"There is no source {source_id!r}. The demo has: {', '.join(demo_sources.SOURCE_IDS)}"
+        )
+    message = FetchMessage(source_id=source_id, manual=True)
+    stack.client("sqs").send_message(QueueUrl=stack.outputs["FetchQueueUrl"], MessageBody=message.to_text())
+
+
+def is_done(watch: Watch, added: Collection[str]) -> bool:
+    """Say whether the stack has shown that it works in this run.
+
+    Sources of an earlier run may be waiting for their turn, so that only new ones must have been tried.
+    """
+    tried = {attempt.source_id for attempt in watch.attempts}
+    polled = any(attempt.succeeded for attempt in watch.attempts)
+    return polled and tried.issuperset(added) and watch.has_posts()
+
+
+def _run(state_dir: Path, port: int, *, once: bool, console: Console) -> None:
+    began = timestamps.now()
+    # The feeds come first and go last: a fetcher that found them closed would blame them for it.
+    with open_publisher(state_dir) as publisher, _stack(state_dir, port, console) as stack:
+        _say(console, f"Six feeds live at {publisher.home}: good, quiet, moved and broken ones.")
+        added = demo_sources.add_missing(stack, publisher.home, now=timestamps.now())
+        for source in added:
+            _say(console, f"  {source.source_id:<{demo_view.SOURCE_WIDTH}} {source.shows}")
+        if not added:
+            _say(console, "They are stored as sources since an earlier run, which this one goes on from.")
+        _wake_planner(stack, console)
+        watch = Watch(stack, demo_sources.SOURCE_IDS, since=began)
+        if once:
+            _show_until_done(watch, stack, state_dir, [source.source_id for source in added], console)
+            console.print(demo_view.summary_table(watch.summaries()))
+            _tell_what_next(console)
+        else:
+            _tell_what_to_try(stack, console)
+            while True:
+                _show_news(watch, console)
+                time.sleep(POLL_SECONDS)
+
+
+@contextmanager
+def _stack(state_dir: Path, port: int, console: Console) -> Iterator[LocalStack]:
+    emulator.start(state_dir, port)
+    try:
+        yield local_cloud.up(state_dir, port, say=lambda text: _say(console, text))
+    finally:
+        interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            _say(console, "Stopping the local cloud; it saves its state.")
+        finally:
+            local_cloud.down(state_dir)
+            signal.signal(signal.SIGINT, interrupted)
+
+
+def _wake_planner(stack: LocalStack, console: Console) -> None:
+    _say(
+        console,
+        "The schedule wakes the planner each minute. This once it is woken by hand, to save the wait: "
+        "it puts every due source on the queue, and the fetchers take them from there.",
+    )
+    answer = stack.client("lambda").invoke(
+        FunctionName=stack.outputs["PlannerFunction"],
+        Payload=json.dumps({"window_end": timestamps.to_text(timestamps.now())}).encode(),
+    )
+    if "FunctionError" in answer:
+        told = answer["Payload"].read().decode(errors="replace")
+        log = "\n".join(demo_diagnosis.log_tail(stack, "PlannerLogGroup"))
+        raise CliError(f"The planner failed: {told}\nIts log ends with:\n{log}")
+
+
+def _show_until_done(
+    watch: Watch, stack: LocalStack, state_dir: Path, added: Collection[str], console: Console
+) -> None:
+    deadline = timestamps.now() + PATIENCE
+    while True:
+        _show_news(watch, console)
+        if is_done(watch, added):
+            return
+        if timestamps.now() > deadline:
+            for line in demo_diagnosis.report(stack, watch, state_dir):
+                _say(console, line)
+            raise CliError(demo_diagnosis.complaint(watch, added, PATIENCE))
+        time.sleep(POLL_SECONDS)
+
+
+def _show_news(watch: Watch, console: Console) -> None:
+    for attempt, posts in watch.look():
+        _say(console, demo_view.attempt_line(attempt))
+        for post in posts:
+            _say(console, demo_view.post_line(post))
+
+
+def _tell_what_to_try(stack: LocalStack, console: Console) -> None:
+    message = FetchMessage(source_id=demo_sources.SOURCE_IDS[0], manual=True).to_text()
+    _say(console, "What to try meanwhile, in another terminal:")
+    _say(console, f"  .venv/bin/wellspring fetch {demo_sources.SOURCE_IDS[0]}")
+    _say(console, "or, the same with the AWS CLI, a message on the queue:")
+    _say(
+        console,
+        f"  AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test aws --endpoint-url {stack.endpoint_url} "
+        f"--region {stack.region} sqs send-message --queue-url {stack.outputs['FetchQueueUrl']} "
+        f"--message-body '{message}'",
+    )
+    _say(console, "Ctrl-C ends it. What happens, as it happens:")
+
+
+def _tell_what_next(console: Console) -> None:
+    _say(console, "It works. What next:")
+    for command, what in (
+        ("make run", "the same until Ctrl-C, with what is stored already"),
+        ("make test", "every test"),
+        ("make clean", "forget the stored state and everything that was built"),
+    ):
+        _say(console, f"  {command:<11} {what}")
+
+
+def _say(console: Console, line: str | Text) -> None:
+    console.print(line, soft_wrap=True)

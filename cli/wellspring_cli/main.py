@@ -1,0 +1,110 @@
+"""The `wellspring` command: what a person can type, and how a mistake is told."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from wellspring.errors import InvalidInput
+from wellspring_cli import demo as demo_run
+from wellspring_cli import local_cloud, project
+from wellspring_cli.errors import CliError
+
+app = typer.Typer(
+    help="Wellspring polls feeds when they are due and stores every new post once.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+local = typer.Typer(help="The local cloud: the whole stack on this computer.", no_args_is_help=True)
+app.add_typer(local, name="local")
+
+
+def read_port(given: str | int) -> int:
+    """Return the port that a person named."""
+    text = str(given).strip()
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65_535):
+        raise CliError(f"{text!r} is not a port. Name a number between 1024 and 65535: make run PORT=4577")
+    return int(text)
+
+
+Port = Annotated[
+    int, typer.Option(parser=read_port, metavar="PORT", help="Where the local cloud listens, on 127.0.0.1.")
+]
+StateDir = Annotated[Path, typer.Option(help="Where the local cloud keeps its state.", show_default=False)]
+
+
+@app.command()
+def demo(
+    once: Annotated[bool, typer.Option("--once", help="End by itself after the first posts.")] = False,
+    port: Port = project.DEFAULT_PORT,
+    state_dir: StateDir = project.STATE_DIR,
+) -> None:
+    """Show the whole stack at work on this computer, with living feeds, until Ctrl-C."""
+    demo_run.run(state_dir.resolve(), port, once=once, console=_console())
+
+
+@app.command()
+def fetch(source_id: str, state_dir: StateDir = project.STATE_DIR) -> None:
+    """Fetch a source of the local cloud now, whatever its schedule says."""
+    demo_run.fetch_by_hand(_stack(state_dir), source_id)
+    _console().print(f"Asked for a fetch of {source_id}.")
+
+
+@local.command()
+def up(port: Port = project.DEFAULT_PORT, state_dir: StateDir = project.STATE_DIR) -> None:
+    """Start the local cloud and deploy the stack there; what was stored is kept."""
+    console = _console()
+    stack = local_cloud.up(state_dir, port, say=lambda text: console.print(text, soft_wrap=True))
+    console.print(f"The stack is deployed. The local cloud answers at {stack.endpoint_url} until: make down")
+
+
+@local.command()
+def down(state_dir: StateDir = project.STATE_DIR) -> None:
+    """Stop the local cloud; what was stored is kept."""
+    if local_cloud.down(state_dir):
+        _console().print("The local cloud is stopped; its state is kept.")
+    else:
+        _console().print("No local cloud was running.")
+
+
+@local.command()
+def status(state_dir: StateDir = project.STATE_DIR) -> None:
+    """Say whether the local cloud runs, and what is deployed there."""
+    console = _console()
+    running = local_cloud.running(state_dir)
+    if running is None:
+        console.print("No local cloud is running. Start it: make run")
+        return
+    console.print(f"The local cloud runs at {running.endpoint_url} (process {running.pid}).")
+    stack = local_cloud.find(state_dir)
+    if stack is None:
+        console.print("No finished stack is deployed there.")
+        return
+    for name, value in sorted(stack.outputs.items()):
+        console.print(f"  {name:<20} {value}", soft_wrap=True)
+
+
+def _stack(state_dir: Path) -> local_cloud.LocalStack:
+    stack = local_cloud.find(state_dir)
+    if stack is None:
+        raise CliError("No local cloud with a deployed stack is running. Start it: make run")
+    return stack
+
+
+def _console() -> Console:
+    return Console(highlight=False, markup=False)
+
+
+def main() -> None:
+    """Run the command; what a person can mend is told in a sentence, without a traceback."""
+    try:
+        app()
+    except (CliError, InvalidInput) as error:
+        Console(stderr=True).print(Text(str(error), style="red"), soft_wrap=True)
+        sys.exit(1)

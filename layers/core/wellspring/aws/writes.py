@@ -1,0 +1,69 @@
+"""Owns the two conditional writes of DynamoDB: done, refused by its condition, or an error of ours."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from wellspring.aws import items
+from wellspring.aws.faults import CONDITION_FAILED, INVALID, code, told_as_unavailable
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+
+def put_if(
+    client: "DynamoDBClient",
+    table: str,
+    item: items.Item,
+    condition: str,
+    values: Mapping[str, object] | None = None,
+    *,
+    what: str,
+) -> bool:
+    """Put an item; False when the condition does not hold. An item that is too large is a ValueError."""
+    given: dict[str, Any] = {"ExpressionAttributeValues": items.encode(values)} if values else {}
+    with told_as_unavailable(what):
+        try:
+            client.put_item(
+                TableName=table,
+                Item=item,
+                ConditionExpression=condition,
+                ExpressionAttributeNames=items.names(condition),
+                **given,
+            )
+        except ClientError as error:
+            if code(error) == INVALID:
+                raise ValueError(f"{what} was refused: {error.response['Error'].get('Message')}") from error
+            if code(error) != CONDITION_FAILED:
+                raise
+            return False
+    return True
+
+
+def update_if(
+    client: "DynamoDBClient",
+    table: str,
+    key: Mapping[str, str],
+    update: str,
+    condition: str,
+    values: Mapping[str, object],
+    *,
+    what: str,
+) -> bool:
+    """Update an item; False when the condition does not hold."""
+    with told_as_unavailable(what):
+        try:
+            client.update_item(
+                TableName=table,
+                Key=items.encode(key),
+                UpdateExpression=update,
+                ConditionExpression=condition,
+                ExpressionAttributeNames=items.names(update, condition),
+                ExpressionAttributeValues={name: items.value(found) for name, found in values.items()},
+            )
+        except ClientError as error:
+            if code(error) != CONDITION_FAILED:
+                raise
+            return False
+    return True

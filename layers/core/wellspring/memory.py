@@ -1,0 +1,176 @@
+"""Owns the ports in memory: for tests and trials, and as strict as the real ones."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import count
+
+from wellspring import schedule, timestamps
+from wellspring.model import FetchLog, Lease, Post, Source, Window
+from wellspring.ports import DuePage, DueRef, Http, Outgoing, Refused, Started, World
+
+BATCH_LIMIT = 10
+READ_LIMIT = 100
+LONGEST_DELAY = 900
+
+
+@dataclass
+class MemorySources:
+    """Sources in a dictionary; a source is in the due index while it has a shard and a next time."""
+
+    shards: int = 4
+    rows: dict[str, Source] = field(default_factory=dict)
+
+    def add(self, source: Source) -> bool:
+        if source.source_id in self.rows:
+            return False
+        shard = source.due_shard or str(schedule.shard_of(source.source_id, self.shards))
+        next_at = source.next_fetch_at or source.created_at or timestamps.now()
+        self.rows[source.source_id] = replace(source, due_shard=shard, next_fetch_at=next_at)
+        return True
+
+    def due(self, shard: int, until: datetime, *, after: str | None = None, limit: int = 100) -> DuePage:
+        listed = sorted(
+            (timestamps.to_text(row.next_fetch_at), row.source_id)
+            for row in self.rows.values()
+            if row.next_fetch_at and row.due_shard == str(shard) and row.next_fetch_at <= until
+        )
+        rest = [(mark, name) for mark, name in listed if after is None or f"{mark} {name}" > after]
+        page = rest[:limit]
+        refs = tuple(DueRef(name, timestamps.from_text(mark), mark) for mark, name in page)
+        return DuePage(refs, f"{page[-1][0]} {page[-1][1]}" if len(rest) > limit else None)
+
+    def read(self, source_ids: Sequence[str]) -> list[Source]:
+        if len(source_ids) > READ_LIMIT:
+            raise ValueError(f"at most {READ_LIMIT} sources are read at once")
+        return [self.rows[name] for name in source_ids if name in self.rows]
+
+    def move(self, ref: DueRef, to: datetime) -> bool:
+        return self._change(ref, next_fetch_at=to)
+
+    def unlist(self, ref: DueRef) -> bool:
+        return self._change(ref, next_fetch_at=None, due_shard=None)
+
+    def start(self, source_id: str, lease: Lease, *, due_at: datetime | None) -> Started | Refused:
+        found = self.rows.get(source_id)
+        if found is None or schedule.refusal(found, due_at=due_at, now=lease.started_at):
+            return Refused(found)
+        self.rows[source_id] = replace(found, lease=lease)
+        return Started(found)
+
+    def release(self, source_id: str, token: str, lease: Lease | None) -> bool:
+        if not self._holds(source_id, token):
+            return False
+        self.rows[source_id] = replace(self.rows[source_id], lease=lease)
+        return True
+
+    def finish(self, source: Source, token: str) -> bool:
+        if not self._holds(source.source_id, token):
+            return False
+        found = self.rows[source.source_id]
+        self.rows[source.source_id] = replace(
+            found,
+            cursor=source.cursor,
+            health=source.health,
+            reasons=source.reasons,
+            lease=source.lease or found.lease,
+            next_fetch_at=source.next_fetch_at or found.next_fetch_at,
+            due_shard=source.due_shard or found.due_shard,
+            title=source.title or found.title,
+        )
+        return True
+
+    def _holds(self, source_id: str, token: str) -> bool:
+        found = self.rows.get(source_id)
+        return bool(found and found.lease and found.lease.token == token)
+
+    def _change(self, ref: DueRef, **fields: object) -> bool:
+        found = self.rows.get(ref.source_id)
+        if found is None or found.next_fetch_at is None:
+            return False
+        if timestamps.to_text(found.next_fetch_at) != ref.mark:
+            return False
+        self.rows[ref.source_id] = replace(found, **fields)  # type: ignore[arg-type]
+        return True
+
+
+@dataclass
+class MemoryPosts:
+    """Posts by source and content hash, windows by source."""
+
+    rows: dict[tuple[str, str], Post] = field(default_factory=dict)
+    windows: dict[str, tuple[datetime, Window]] = field(default_factory=dict)
+
+    def put(self, post: Post) -> bool:
+        return self.rows.setdefault((post.source_id, post.content_hash), post) is post
+
+    def hash_like(self, source_id: str, prefix: str) -> str | None:
+        hashes = (name for owner, name in sorted(self.rows) if owner == source_id)
+        return next((name for name in hashes if name.startswith(prefix)), None)
+
+    def window(self, source_id: str) -> Window:
+        return dict(self.windows[source_id][1]) if source_id in self.windows else {}
+
+    def put_window(self, source_id: str, window: Window, *, started_at: datetime) -> bool:
+        if source_id in self.windows and self.windows[source_id][0] > started_at:
+            return False
+        self.windows[source_id] = (started_at, dict(window))
+        return True
+
+
+@dataclass
+class MemoryFetchLogs:
+    rows: dict[tuple[str, datetime], FetchLog] = field(default_factory=dict)
+
+    def put(self, log: FetchLog) -> None:
+        self.rows[log.source_id, log.started_at] = log
+
+
+@dataclass
+class MemoryQueue:
+    sent: list[Outgoing] = field(default_factory=list)
+    buried: list[tuple[str, str]] = field(default_factory=list)
+
+    def send(self, batch: Sequence[Outgoing]) -> list[bool]:
+        if not 1 <= len(batch) <= BATCH_LIMIT:
+            raise ValueError(f"1 to {BATCH_LIMIT} messages are sent at once")
+        if any(not 0 <= outgoing.delay_seconds <= LONGEST_DELAY for outgoing in batch):
+            raise ValueError(f"a delay is 0 to {LONGEST_DELAY} seconds")
+        self.sent += batch
+        return [True] * len(batch)
+
+    def bury(self, body: str, reason: str) -> None:
+        self.buried.append((body, reason))
+
+
+@dataclass
+class MemoryGates:
+    held: dict[str, tuple[str, datetime]] = field(default_factory=dict)
+
+    def acquire(self, gate: str, owner: str, *, now: datetime, until: datetime) -> bool:
+        holder, ends = self.held.get(gate, (owner, now))
+        if holder != owner and ends > now:
+            return False
+        self.held[gate] = (owner, until)
+        return True
+
+    def release(self, gate: str, owner: str) -> bool:
+        if self.held.get(gate, ("", None))[0] != owner:
+            return False
+        del self.held[gate]
+        return True
+
+
+def world(http: Http, clock: Callable[[], datetime]) -> World:
+    """Return a world in memory; ids count up."""
+    numbers = count(1)
+    return World(
+        sources=MemorySources(),
+        posts=MemoryPosts(),
+        logs=MemoryFetchLogs(),
+        queue=MemoryQueue(),
+        gates=MemoryGates(),
+        http=http,
+        clock=clock,
+        new_id=lambda: f"id-{next(numbers)}",
+    )

@@ -1,0 +1,127 @@
+"""Owns what the functions tell: structured log lines, and metrics for CloudWatch."""
+
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.metrics import Metrics, MetricUnit
+
+from wellspring import timestamps
+from wellspring.batch import BatchReport
+from wellspring.fetch import Run
+from wellspring.model import Status
+from wellspring.plan import PlanReport
+
+NAMESPACE = "Wellspring"
+
+
+@cache
+def logger() -> Logger:
+    return Logger()
+
+
+@cache
+def metrics() -> Metrics:
+    return Metrics(namespace=NAMESPACE)
+
+
+def planned(report: PlanReport) -> dict[str, Any]:
+    """Log and count what a planner run did; the same summary is the function's answer."""
+    summary = {
+        "window_end": timestamps.to_text(report.window_end),
+        "due": report.due,
+        "enqueued": report.enqueued,
+        "delayed": report.delayed,
+        "not_sent": report.not_sent,
+        "skipped": {reason: number for reason, number in report.skipped.items() if number},
+        "oldest_due_seconds": round(report.oldest_seconds, 3),
+    }
+    if report.busy:
+        summary["busy"] = "Another planner is at work; this one did nothing."
+    if report.halted:
+        summary["halted"] = report.halted
+    for warning in report.warnings:
+        logger().warning(warning)
+    logger().info("planned", extra=summary)
+    _count(
+        {
+            "SourcesDue": report.due,
+            "SourcesEnqueued": report.enqueued,
+            "SourcesDelayed": report.delayed,
+            "SourcesNotSent": report.not_sent,
+            "SourcesSkipped": sum(report.skipped.values()),
+            "PlannerBusy": int(report.busy),
+            "PlannerHalted": int(bool(report.halted)),
+        },
+        {"OldestDueAge": report.oldest_seconds},
+    )
+    return summary
+
+
+def refused(sentence: str) -> dict[str, str]:
+    """Log a tick that cannot be planned; the sentence is the function's answer."""
+    logger().error(sentence)
+    return {"error": sentence}
+
+
+def fetched(report: BatchReport) -> dict[str, Any]:
+    """Log and count how a batch went; the answer names the messages that must come again."""
+    for run in report.runs:
+        _tell(run)
+    for message_id, reason in report.buried:
+        logger().error(f"Moved to the dead-letter queue: {reason}", extra={"message_id": message_id})
+    for message_id, reason in report.outages:
+        logger().error(f"{reason} The message comes again.", extra={"message_id": message_id})
+    for message_id, error in report.bugs:
+        logger().error(
+            "Unexpected error; the message comes again.", exc_info=error, extra={"message_id": message_id}
+        )
+    logs = [run.log for run in report.runs if run.log]
+    by_status = dict.fromkeys(Status, 0) | {}
+    for run in report.runs:
+        by_status[run.status] += 1
+    _count(
+        {f"Polls{status.title().replace('_', '')}": number for status, number in by_status.items()}
+        | {
+            "PostsCreated": sum(log.created for log in logs),
+            "PostsUpdated": sum(log.updated for log in logs),
+            "EntriesFailed": sum(log.failed for log in logs),
+            "MessagesBuried": len(report.buried),
+            "MessagesHandedBack": len(report.hand_back),
+        },
+        {},
+    )
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in report.hand_back]}
+
+
+def _tell(run: Run) -> None:
+    fields: dict[str, Any] = {"source_id": run.source_id, "url": run.url, "status": run.status}
+    for warning in run.warnings:
+        logger().warning(f"{run.url or run.source_id}: {warning}", extra={"source_id": run.source_id})
+    if run.reason:
+        fields["reason"] = run.reason
+    if run.delay_seconds is not None:
+        fields["delay_seconds"] = run.delay_seconds
+    if log := run.log:
+        fields |= {
+            "http_status": log.http_status,
+            "created": log.created,
+            "updated": log.updated,
+            "error_class": log.error_class,
+            "error": log.error_message,
+            "next_fetch_at": timestamps.to_text(log.next_fetch_at) if log.next_fetch_at else None,
+            "reasons": list(log.reasons),
+        }
+    if not run.kept_lease:
+        fields["lost_lease"] = True
+    if run.backtrace:
+        fields["backtrace"] = run.backtrace
+    logger().info("fetched", extra={name: value for name, value in fields.items() if value is not None})
+
+
+def _count(counts: dict[str, int], seconds: dict[str, float]) -> None:
+    for name, number in counts.items():
+        metrics().add_metric(name=name, unit=MetricUnit.Count, value=number)
+    for name, span in seconds.items():
+        metrics().add_metric(name=name, unit=MetricUnit.Seconds, value=span)
+    metrics().flush_metrics()
