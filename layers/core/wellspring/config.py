@@ -67,7 +67,7 @@ def read(raw: object) -> tuple[Config, tuple[str, ...]]:
     except ValidationError as error:
         spoilt = {str(problem["loc"][0]) for problem in error.errors()}
         return Config.model_validate({k: v for k, v in raw.items() if k not in spoilt}), tuple(
-            _sentences(error)
+            f"config.{text}" for text in _sentences(error)
         )
 
 

@@ -171,8 +171,6 @@ def _send(batch: Sequence[Decision], world: World, report: PlanReport) -> list[b
 
 
 def _settle(made: Decision, world: World, report: PlanReport) -> None:
-    if made.next_at:
-        kept = world.sources.move(made.ref, made.next_at)
-    else:
-        kept = world.sources.unlist(made.ref)
+    sources, ref = world.sources, made.ref
+    kept = sources.move(ref, made.next_at) if made.next_at else sources.unlist(ref)
     report.moved_meanwhile += not kept

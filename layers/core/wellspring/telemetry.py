@@ -105,8 +105,8 @@ def _tell(run: Run) -> None:
     if log := run.log:
         fields |= {
             "http_status": log.http_status,
-            "created": log.created,
-            "updated": log.updated,
+            "posts_created": log.created,
+            "posts_updated": log.updated,
             "error_class": log.error_class,
             "error": log.error_message,
             "next_fetch_at": timestamps.to_text(log.next_fetch_at) if log.next_fetch_at else None,

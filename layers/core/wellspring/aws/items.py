@@ -65,7 +65,7 @@ def _plain(found: Any) -> Any:
         case Decimal():
             return int(found) if found == found.to_integral_value() else float(found)
         case Binary():
-            return bytes(found)
+            return bytes(found.value)  # type: ignore[attr-defined]
         case Mapping():
             return {k: _plain(v) for k, v in found.items()}
         case list() | set():

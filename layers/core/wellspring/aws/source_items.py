@@ -66,7 +66,7 @@ def source_of(item: Mapping[str, Any]) -> Source:
     pace, lease = reader.below("pace"), reader.below("lease")
     read_config, config_warnings = config.read(reader.fields.get("config"))
     started_at = lease.moment("started_at")
-    source = Source(
+    return Source(
         source_id=reader.text("source_id") or "",
         url=reader.text("url") or "",
         type=reader.text("type") or "rss",
@@ -95,9 +95,8 @@ def source_of(item: Mapping[str, Any]) -> Source:
         reasons=tuple(str(reason) for reason in pace.fields.get("reasons") or ()),
         next_fetch_at=reader.moment("next_fetch_at"),
         due_shard=reader.text("due_shard"),
-        warnings=(*reader.warnings, *(f"config.{text}" for text in config_warnings)),
+        warnings=(*reader.warnings, *config_warnings),
     )
-    return source
 
 
 class _Reader:

@@ -1,7 +1,7 @@
 """Owns the Sources table: the due index, the lease, and what an attempt leaves on a source."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -147,7 +147,7 @@ class DynamoSources:
         )
 
     def _update(
-        self, source_id: str, update: str, condition: str, values: dict[str, object], *, what: str
+        self, source_id: str, update: str, condition: str, values: Mapping[str, object], *, what: str
     ) -> bool:
         key = {"source_id": source_id}
         return update_if(self._client, self._table, key, update, condition, values, what=what)

@@ -37,7 +37,7 @@ def parse(reply: Reply) -> Document:
     if not feed.get("version") and not feed.entries:
         raise FetchError(
             ErrorClass.NOT_FEED,
-            "The document is not a feed; check the URL in a browser and use the address of its RSS or Atom feed.",
+            "The document is not a feed; open the URL in a browser and take the address of its feed instead.",
             http_status=reply.status,
         )
     return Document(

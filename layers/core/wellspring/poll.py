@@ -1,0 +1,74 @@
+"""Owns one attempt: asking the publisher, and what came of it."""
+
+import traceback
+from collections import Counter
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from wellspring.errors import ErrorClass, FetchError
+from wellspring.http import Reply, Request
+from wellspring.model import Source, Status
+from wellspring.ports import Http
+from wellspring.sources import PARSERS, Document
+
+BACKTRACE_LINES = 20
+
+
+@dataclass(slots=True, kw_only=True)
+class Poll:
+    """What an attempt has found and done so far."""
+
+    reply: Reply | None = None
+    document: Document | None = None
+    signature: str | None = None
+    error: FetchError | None = None
+    backtrace: str | None = None
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    left_over: int = 0
+    filtered: Counter[str] = field(default_factory=Counter)
+    entry_errors: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def status(self) -> Status:
+        if self.error:
+            return Status.FAILED
+        if self.document is None:
+            return Status.NOT_MODIFIED
+        return Status.PARTIAL if self.failed or self.left_over else Status.OK
+
+
+def request(source: Source, http: Http) -> Poll:
+    """Ask the publisher; whatever it does wrong becomes a value."""
+    poll = Poll()
+    cursor = source.cursor
+    try:
+        parser = PARSERS.get(source.type)
+        if parser is None:
+            known = ", ".join(sorted(PARSERS))
+            raise FetchError(
+                ErrorClass.INTERNAL, f'The type "{source.type}" is not known; use one of: {known}.'
+            )
+        poll.reply = http.get(
+            Request(
+                url=source.url,
+                etag=cursor.etag,
+                last_modified=cursor.last_modified,
+                headers=source.config.headers,
+            )
+        )
+        if poll.reply.status == 304:
+            return poll
+        poll.signature = sha256(poll.reply.body).hexdigest()
+        if poll.signature != cursor.signature:
+            poll.document = parser(poll.reply)
+    except FetchError as error:
+        poll.error = error
+    except Exception as error:
+        poll.error = FetchError(
+            ErrorClass.INTERNAL, f"Wellspring failed on this document: {type(error).__name__}."
+        )
+        poll.backtrace = "".join(traceback.format_exc().splitlines(keepends=True)[-BACKTRACE_LINES:])
+    return poll

@@ -1,0 +1,51 @@
+"""Owns the fetch log: what is written down about an attempt."""
+
+from datetime import datetime, timedelta
+
+from wellspring.model import FetchLog, Source
+from wellspring.poll import Poll
+
+KEPT_HEADERS = ("etag", "last-modified", "content-type", "cache-control", "retry-after", "date")
+
+
+def log_of(
+    poll: Poll,
+    after: Source,
+    *,
+    manual: bool,
+    attempt_id: str,
+    message_id: str,
+    started_at: datetime,
+    finished_at: datetime,
+    kept: timedelta,
+) -> FetchLog:
+    """Return the row of an attempt; `after` is the source as the attempt leaves it."""
+    reply, error = poll.reply, poll.error
+    headers = reply.headers if reply else {}
+    return FetchLog(
+        source_id=after.source_id,
+        started_at=started_at,
+        finished_at=finished_at,
+        status=poll.status,
+        url=after.shown_url[:200],
+        attempt_id=attempt_id,
+        message_id=message_id,
+        manual=manual,
+        expires_at=started_at + kept,
+        http_status=reply.status if reply else error.http_status if error else None,
+        headers={name: headers[name][:100] for name in KEPT_HEADERS if name in headers},
+        bytes=len(reply.body) if reply else 0,
+        entries=len(poll.document.entries) if poll.document else 0,
+        created=poll.created,
+        updated=poll.updated,
+        unchanged=poll.unchanged,
+        failed=poll.failed,
+        filtered=dict(poll.filtered) | ({"over_limit": poll.left_over} if poll.left_over else {}),
+        entry_errors=tuple(poll.entry_errors),
+        parser=poll.document.parser if poll.document else None,
+        signature=poll.signature,
+        error_class=error.error_class if error else None,
+        error_message=str(error)[:200] if error else None,
+        next_fetch_at=after.next_fetch_at,
+        reasons=after.reasons,
+    )

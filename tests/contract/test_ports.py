@@ -1,0 +1,266 @@
+"""What every implementation of the ports must do, the fake as strictly as the real thing."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from builders import NOON, a_message, a_post, a_ref, a_source, an_entry, at, by_hand, every
+from wellspring import schedule, timestamps
+from wellspring.errors import ErrorClass
+from wellspring.model import Cursor, FetchLog, Health, Lease, Status
+from wellspring.ports import Outgoing, Refused, Started
+from wellspring.schedule import Refusal
+
+LEASE = Lease(started_at=NOON, token="mine", until=at(2))
+
+
+def stored(ports, source_id="a"):
+    (source,) = ports.sources.read([source_id])
+    return source
+
+
+def test_a_source_is_stored_whole(ports):
+    source = a_source(
+        cadence=every(0.5),
+        config={"min_interval_seconds": 1.5, "headers": {"X-Key": "v"}, "backfill": True, "max_age_days": 3},
+        title="Title",
+        owner_id="owner",
+        failures=2,
+        next_fetch_at=NOON,
+        due_shard="3",
+        last_fetch_at=at(-1),
+        last_polled_at=at(-1),
+        due_at=at(-2),
+        etag='W/"x"',
+        last_modified="yesterday",
+        signature="s",
+        lease=Lease(started_at=at(-1), token="t", until=at(1), free_at=at(-1)),
+        reasons=("because",),
+    )
+    assert ports.sources.add(source)
+    assert stored(ports) == source
+
+
+def test_an_id_is_taken_once(ports):
+    assert ports.sources.add(a_source(title="first"))
+    assert not ports.sources.add(a_source(title="second"))
+    assert stored(ports).title == "first"
+
+
+def test_a_source_without_a_time_is_due_at_once(ports):
+    ports.sources.add(a_source(created_at=at(-1)))
+    shard = schedule.shard_of("a", 4)
+    assert [ref.source_id for ref in ports.sources.due(shard, NOON).refs] == ["a"]
+
+
+def test_the_due_index_lists_the_longest_overdue_first_and_nothing_else(ports):
+    for name, minutes in (("c", 0), ("a", -5), ("later", 0.001), ("b", -1)):
+        ports.sources.add(a_source(name, next_fetch_at=at(minutes), due_shard="1"))
+    ports.sources.add(a_source("elsewhere", next_fetch_at=at(-9), due_shard="2"))
+    page = ports.sources.due(1, NOON)
+    assert [(ref.source_id, ref.due_at) for ref in page.refs] == [("a", at(-5)), ("b", at(-1)), ("c", NOON)]
+    assert page.after is None
+
+
+def test_the_due_index_is_read_page_by_page(ports):
+    for number in range(7):
+        ports.sources.add(a_source(f"s{number}", next_fetch_at=at(-number), due_shard="1"))
+    found, after = [], None
+    for _ in range(10):
+        page = ports.sources.due(1, NOON, after=after, limit=3)
+        assert len(page.refs) <= 3
+        found += [ref.source_id for ref in page.refs]
+        after = page.after
+        if after is None:
+            break
+    assert found == ["s6", "s5", "s4", "s3", "s2", "s1", "s0"]
+
+
+def test_sources_that_do_not_exist_are_left_out(ports):
+    ports.sources.add(a_source("a"))
+    assert [source.source_id for source in ports.sources.read(["a", "nobody"])] == ["a"]
+
+
+def test_a_move_is_conditional_on_the_time_that_was_read(ports):
+    ports.sources.add(a_source(next_fetch_at=NOON))
+    assert ports.sources.move(a_ref(), at(60))
+    assert not ports.sources.move(a_ref(), at(90))
+    assert not ports.sources.move(a_ref("nobody"), at(90))
+    assert stored(ports).next_fetch_at == at(60)
+
+
+def test_what_is_unlisted_is_never_due(ports):
+    ports.sources.add(a_source(next_fetch_at=NOON, due_shard="1"))
+    assert not ports.sources.unlist(a_ref(due_at=at(-1)))
+    assert ports.sources.unlist(a_ref())
+    assert ports.sources.due(1, at(9999)).refs == ()
+    assert (stored(ports).next_fetch_at, stored(ports).due_shard) == (None, None)
+
+
+def test_a_start_takes_the_lease_and_returns_the_source_as_it_was(ports):
+    earlier = Lease(started_at=at(-9), free_at=at(-8))
+    ports.sources.add(a_source(lease=earlier))
+    started = ports.sources.start("a", LEASE, due_at=NOON)
+    assert isinstance(started, Started)
+    assert started.source.lease == earlier
+    assert stored(ports).lease == LEASE
+
+
+@pytest.mark.parametrize(
+    ("source", "due_at", "why"),
+    [
+        pytest.param(a_source(enabled=False), NOON, Refusal.DISABLED, id="disabled"),
+        pytest.param(a_source(due_at=NOON), NOON, Refusal.DONE, id="done"),
+        pytest.param(
+            a_source(lease=Lease(started_at=at(-1), token="t", until=at(0.001))),
+            NOON,
+            Refusal.IN_FLIGHT,
+            id="running",
+        ),
+        pytest.param(
+            a_source(lease=Lease(started_at=at(-1), free_at=at(seconds=0.001))),
+            NOON,
+            Refusal.TOO_SOON,
+            id="too soon",
+        ),
+        pytest.param(
+            a_source(lease=Lease(started_at=at(-1), token="t", until=at(1))),
+            None,
+            Refusal.IN_FLIGHT,
+            id="by hand",
+        ),
+        pytest.param(a_source(due_at=at(-1)), NOON, None, id="an earlier time is done"),
+        pytest.param(a_source(due_at=NOON), None, None, id="by hand there is no due time"),
+        pytest.param(
+            a_source(lease=Lease(started_at=at(-3), token="t", until=NOON)), NOON, None, id="lease ended"
+        ),
+        pytest.param(a_source(lease=Lease(started_at=at(-1), free_at=NOON)), NOON, None, id="just free"),
+    ],
+)
+def test_who_may_start(ports, source, due_at, why):
+    ports.sources.add(source)
+    answer = ports.sources.start("a", LEASE, due_at=due_at)
+    assert isinstance(answer, Refused if why else Started)
+    if isinstance(answer, Refused):
+        assert answer.source == stored(ports), "the refusal brings the source"
+        assert schedule.refusal(answer.source, due_at=due_at, now=NOON) is why
+        assert stored(ports).lease == source.lease
+
+
+def test_an_unknown_source_is_refused_and_not_created(ports):
+    assert ports.sources.start("nobody", LEASE, due_at=NOON) == Refused(None)
+    assert ports.sources.read(["nobody"]) == []
+
+
+def test_a_released_lease_leaves_the_earlier_one(ports):
+    earlier = Lease(started_at=at(-9), free_at=at(-8))
+    ports.sources.add(a_source(lease=earlier))
+    ports.sources.start("a", LEASE, due_at=NOON)
+    assert not ports.sources.release("a", "not mine", None)
+    assert ports.sources.release("a", "mine", earlier)
+    assert stored(ports).lease == earlier
+    ports.sources.start("a", LEASE, due_at=NOON)
+    assert ports.sources.release("a", "mine", None)
+    assert stored(ports).lease is None
+
+
+def test_a_finish_writes_what_the_attempt_changed(ports):
+    ports.sources.add(a_source(failures=1, etag="old", next_fetch_at=NOON))
+    ports.sources.start("a", LEASE, due_at=NOON)
+    after = replace(
+        stored(ports),
+        cursor=Cursor(last_fetch_at=NOON, last_polled_at=NOON, due_at=NOON, etag="new"),
+        health=Health(failures=2, error_class=ErrorClass.TIMEOUT),
+        lease=Lease(started_at=NOON, free_at=at(1)),
+        reasons=("interval 1 h",),
+        next_fetch_at=at(60),
+        title="Found",
+    )
+    assert ports.sources.finish(after, "mine")
+    assert stored(ports) == after
+
+
+def test_a_finish_without_the_lease_writes_nothing(ports):
+    ports.sources.add(a_source())
+    before = stored(ports)
+    assert not ports.sources.finish(replace(before, title="x", next_fetch_at=at(60)), "mine")
+    assert not ports.sources.finish(a_source("nobody"), "mine")
+    assert stored(ports) == before
+
+
+def test_a_post_is_put_once_and_never_changed(ports):
+    assert ports.posts.put(a_post(entry=an_entry(1)))
+    assert not ports.posts.put(a_post(entry=an_entry(2)))
+    assert ports.posts.put(a_post("another source"))
+
+
+def test_a_post_is_found_by_the_beginning_of_its_hash(ports):
+    ports.posts.put(a_post(content_hash="ab" * 32))
+    assert ports.posts.hash_like("a", "abab") == "ab" * 32
+    assert ports.posts.hash_like("a", "cd") is None
+    assert ports.posts.hash_like("b", "abab") is None
+
+
+def test_a_window_is_kept_and_never_goes_back(ports):
+    first, second = {b"12345678": b"abcdefgh"}, {b"87654321": b"hgfedcba"}
+    assert ports.posts.window("a") == {}
+    assert ports.posts.put_window("a", first, started_at=NOON)
+    assert ports.posts.put_window("a", second, started_at=at(1))
+    assert not ports.posts.put_window("a", first, started_at=NOON)
+    assert ports.posts.window("a") == second
+    assert ports.posts.put_window("a", {}, started_at=at(2))
+    assert ports.posts.window("a") == {}
+
+
+def test_a_window_is_no_post(ports):
+    ports.posts.put_window("a", {b"12345678": b"abcdefgh"}, started_at=NOON)
+    assert ports.posts.hash_like("a", "ab") is None
+
+
+def test_an_attempt_is_logged(ports):
+    log = FetchLog(
+        source_id="a",
+        started_at=NOON,
+        finished_at=at(seconds=1.5),
+        status=Status.PARTIAL,
+        url="https://example.org/",
+        attempt_id="t",
+        message_id="m",
+        manual=True,
+        expires_at=NOON + timedelta(days=90),
+        filtered={"too_old": 2},
+        entry_errors=({"guid": "g", "title": "t", "error": "e"},),
+        error_class=ErrorClass.PARSE,
+    )
+    ports.logs.put(log)
+    assert ports.logged() == 1
+
+
+def test_messages_arrive_as_they_were_sent(ports):
+    batch = [Outgoing(a_message()), Outgoing(by_hand("b"))]
+    assert ports.queue.send(batch) == [True, True]
+    assert sorted(ports.sent()) == sorted(outgoing.message.to_text() for outgoing in batch)
+
+
+def test_what_nobody_can_read_is_buried(ports):
+    ports.queue.bury("not json", "because")
+    assert ports.buried() == ["not json"]
+
+
+def test_a_gate_has_one_owner_until_it_expires(ports):
+    gates = ports.gates
+    assert gates.acquire("planner", "one", now=NOON, until=at(1))
+    assert not gates.acquire("planner", "two", now=at(0.5), until=at(2))
+    assert gates.acquire("other", "two", now=at(0.5), until=at(2)), "another gate is free"
+    assert gates.acquire("planner", "two", now=at(1), until=at(2)), "a dead owner's lease ends"
+    assert not gates.release("planner", "one")
+    assert gates.release("planner", "two")
+    assert gates.acquire("planner", "three", now=at(1), until=at(2))
+
+
+def test_times_are_stored_to_the_millisecond(ports):
+    moment = NOON + timedelta(milliseconds=123)
+    ports.sources.add(a_source(created_at=moment))
+    assert stored(ports).created_at == moment
+    assert timestamps.to_text(moment).endswith(":00.123Z")

@@ -1,0 +1,56 @@
+"""What a person may configure, and how mistakes are told."""
+
+import pytest
+
+from wellspring import config
+from wellspring.errors import InvalidInput
+
+
+@pytest.mark.parametrize(
+    ("cadence", "named"),
+    [
+        pytest.param({"mode": "interval", "every_minutes": "60"}, "cadence.every_minutes", id="text"),
+        pytest.param({"mode": "interval", "every_minutes": 0}, "cadence.every_minutes", id="zero"),
+        pytest.param({"mode": "interval", "every_minutes": -5}, "cadence.every_minutes", id="negative"),
+        pytest.param(
+            {"mode": "interval", "every_minutes": True}, "cadence.every_minutes", id="a truth value"
+        ),
+        pytest.param({"mode": "interval", "every_minutes": float("nan")}, "cadence.every_minutes", id="NaN"),
+        pytest.param({"mode": "interval"}, "cadence.every_minutes", id="missing"),
+        pytest.param({"mode": "sometimes"}, "cadence", id="an unknown mode"),
+        pytest.param({"mode": "always", "every_minutes": 5}, "cadence.every_minutes", id="a field too many"),
+        pytest.param("hourly", "cadence", id="no map"),
+    ],
+)
+def test_a_malformed_cadence_is_refused_and_named(cadence, named):
+    with pytest.raises(InvalidInput, match=rf"^{named}: "):
+        config.parse({"cadence": cadence})
+
+
+@pytest.mark.parametrize("minutes", [1, 0.5, 60, 1440.0])
+def test_whole_and_broken_minutes_are_fine(minutes):
+    assert (
+        config.parse({"cadence": {"mode": "interval", "every_minutes": minutes}}).cadence.every_minutes
+        == minutes
+    )
+
+
+def test_a_spoilt_stored_configuration_is_always_due_and_warned_about():
+    read, warnings = config.read({"cadence": {"mode": "interval", "every_minutes": "x"}, "max_age_days": 3})
+    assert isinstance(read.cadence, config.Always)
+    assert read.max_age_days == 3, "what can be read still counts"
+    assert len(warnings) == 1
+    assert warnings[0].startswith("config.cadence.every_minutes: ")
+
+
+@pytest.mark.parametrize("raw", ["text", 5, ["a"]])
+def test_a_configuration_that_is_no_map_is_warned_about(raw):
+    read, warnings = config.read(raw)
+    assert read == config.Config()
+    assert "expected a map" in warnings[0]
+
+
+def test_a_header_is_never_shown_in_a_message():
+    with pytest.raises(InvalidInput) as caught:
+        config.parse({"headers": {"Authorization": ["secret-token"]}})
+    assert "secret-token" not in str(caught.value)
