@@ -16,7 +16,7 @@ OVERRIDES := LambdaRuntime=$(LAMBDA_RUNTIME) LambdaArchitecture=$(LAMBDA_ARCHITE
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-.PHONY: setup run run-once down test test-quick check format build deploy lock clean
+.PHONY: setup run run-once down test test-quick check format bench-cpu build deploy lock clean
 setup: .venv/.done .tools/.done ## the project's environment and its tools, from nothing
 
 .venv/.done: requirements/bootstrap.txt requirements/dev.txt pyproject.toml
@@ -61,6 +61,9 @@ check: setup ## format, lint, types, template
 format: .venv/.done ## format the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+bench-cpu: .venv/.done ## CPU time of a poll, by kind
+	@$(BIN)/python benchmarks/cpu.py
 
 build: setup ## build for AWS; LAMBDA_RUNTIME and LAMBDA_ARCHITECTURE choose for what
 	@$(SAM) build --parameter-overrides $(OVERRIDES)

@@ -9,8 +9,12 @@ from wellspring_cli import local_cloud
 
 
 @pytest.fixture(scope="session")
-def deployed(tmp_path_factory):
-    state_dir = tmp_path_factory.mktemp("cloud")
+def state_dir(tmp_path_factory):
+    return tmp_path_factory.mktemp("cloud")
+
+
+@pytest.fixture(scope="session")
+def deployed(state_dir):
     try:
         yield Deployed(local_cloud.up(state_dir, free_port(), say=lambda text: None))
     finally:
