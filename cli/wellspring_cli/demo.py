@@ -17,7 +17,7 @@ from rich.text import Text
 from wellspring import timestamps
 from wellspring.errors import InvalidInput, Unavailable
 from wellspring.message import FetchMessage
-from wellspring_cli import demo_diagnosis, demo_sources, demo_view, emulator, local_cloud
+from wellspring_cli import demo_diagnosis, demo_sources, demo_view, emulator, local_cloud, project
 from wellspring_cli.demo_publisher import open_publisher
 from wellspring_cli.demo_watch import Watch
 from wellspring_cli.deployment import LocalStack
@@ -29,8 +29,9 @@ PATIENCE = timedelta(seconds=120)
 
 def run(state_dir: Path, port: int, *, once: bool, console: Console) -> None:
     """Show the stack at work until Ctrl-C, or, if only once, until posts have come."""
-    # A closed terminal and a polite kill end the demo like Ctrl-C: in order.
-    for ending in (signal.SIGTERM, signal.SIGHUP):
+    # A closed terminal and a polite kill end the demo like Ctrl-C: in order. Started in the
+    # background by a script, even SIGINT would be ignored.
+    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, signal.default_int_handler)
     try:
         _run(state_dir, port, once=once, console=console)
@@ -82,7 +83,7 @@ def _run(state_dir: Path, port: int, *, once: bool, console: Console) -> None:
             console.print(demo_view.summary_table(watch.summaries()))
             _tell_what_next(console)
         else:
-            _tell_what_to_try(stack, console)
+            _tell_what_to_try(stack, state_dir, console)
             while True:
                 _show_news(watch, console)
                 time.sleep(POLL_SECONDS)
@@ -112,8 +113,8 @@ def _wake_planner(stack: LocalStack, console: Console) -> None:
         FunctionName=stack.outputs["PlannerFunction"],
         Payload=json.dumps({"window_end": timestamps.to_text(timestamps.now())}).encode(),
     )
-    if "FunctionError" in answer:
-        told = answer["Payload"].read().decode(errors="replace")
+    told = answer["Payload"].read().decode(errors="replace")
+    if "FunctionError" in answer or "error" in json.loads(told):
         log = "\n".join(demo_diagnosis.log_tail(stack, "PlannerLogGroup"))
         raise CliError(f"The planner failed: {told}\nIts log ends with:\n{log}")
 
@@ -134,17 +135,21 @@ def _show_until_done(
 
 
 def _show_news(watch: Watch, console: Console) -> None:
+    for planned in watch.look_at_planner():
+        _say(console, demo_view.planned_line(planned))
     for attempt, posts in watch.look():
         _say(console, demo_view.attempt_line(attempt))
         for post in posts:
             _say(console, demo_view.post_line(post))
 
 
-def _tell_what_to_try(stack: LocalStack, console: Console) -> None:
-    message = FetchMessage(source_id=demo_sources.SOURCE_IDS[0], manual=True).to_text()
-    _say(console, "What to try meanwhile, in another terminal:")
-    _say(console, f"  .venv/bin/wellspring fetch {demo_sources.SOURCE_IDS[0]}")
-    _say(console, "or, the same with the AWS CLI, a message on the queue:")
+def _tell_what_to_try(stack: LocalStack, state_dir: Path, console: Console) -> None:
+    source_id = demo_sources.SOURCE_IDS[0]
+    message = FetchMessage(source_id=source_id, manual=True).to_text()
+    elsewhere = "" if state_dir == project.STATE_DIR else f" --state-dir {state_dir}"
+    _say(console, "What to try meanwhile, in another terminal: a fetch by hand,")
+    _say(console, f"  .venv/bin/wellspring fetch {source_id}{elsewhere}")
+    _say(console, "which is but a message on the queue, so that the AWS CLI does the same:")
     _say(
         console,
         f"  AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test aws --endpoint-url {stack.endpoint_url} "
@@ -159,6 +164,7 @@ def _tell_what_next(console: Console) -> None:
     for command, what in (
         ("make run", "the same until Ctrl-C, with what is stored already"),
         ("make test", "every test"),
+        ("make down", "stop a local cloud that was left running; this one stops now"),
         ("make clean", "forget the stored state and everything that was built"),
     ):
         _say(console, f"  {command:<11} {what}")

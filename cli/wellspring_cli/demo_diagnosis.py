@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +15,8 @@ from wellspring_cli.deployment import LocalStack
 
 LINES = 8
 LINE_LIMIT = 400
+NOISE = re.compile(r'\s*$|START |END |REPORT |\{"_aws"')
+"""Lines of a function's log that say nothing about what went wrong."""
 
 
 def complaint(watch: Watch, added: Collection[str], patience: timedelta) -> str:
@@ -53,7 +56,7 @@ def log_tail(stack: LocalStack, output: str) -> list[str]:
     except (BotoCoreError, ClientError) as error:
         return [f"(it cannot be read: {error})"]
     events.sort(key=lambda event: event["timestamp"])
-    lines = [line for event in events for line in event["message"].splitlines() if line.strip()]
+    lines = [line for event in events for line in event["message"].splitlines() if not NOISE.match(line)]
     return [line[:LINE_LIMIT] for line in lines[-LINES:]] or ["(nothing)"]
 
 

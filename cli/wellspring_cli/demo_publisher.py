@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,15 +21,6 @@ HTML = "text/html; charset=utf-8"
 MOVED = {"/moved.rss": "/new-home.rss"}
 # Below the ports that systems lend to outgoing connections: a lent one may be taken at the next run.
 PORTS = range(8420, 8440)
-
-
-@dataclass(frozen=True)
-class Visit:
-    """One request that the publisher answered."""
-
-    at: datetime
-    path: str
-    status: int
 
 
 @dataclass(frozen=True)
@@ -84,16 +74,13 @@ class Publisher:
     """The running server; use it as a context manager."""
 
     def __init__(self, port: int = 0, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self.visits: deque[Visit] = deque(maxlen=10_000)
         publisher = self
 
         class Handler(BaseHTTPRequestHandler):
             server_version = "WellspringDemo"
 
             def do_GET(self) -> None:
-                now = clock()
-                answer = respond(self.path, self.headers.get("If-None-Match"), now, publisher.home)
-                publisher.visits.append(Visit(now, self.path, int(answer.status)))
+                answer = respond(self.path, self.headers.get("If-None-Match"), clock(), publisher.home)
                 self.send_response(answer.status)
                 for name, value in answer.headers.items():
                     self.send_header(name, value)
@@ -102,7 +89,7 @@ class Publisher:
                 self.wfile.write(answer.body)
 
             def log_message(self, format: str, *args: object) -> None:
-                """Stay quiet: the visits are kept for the show."""
+                """Stay quiet: the terminal belongs to what the stack does."""
 
         self._server = _Server((LOOPBACK, port), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)

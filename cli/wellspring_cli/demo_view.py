@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
 from rich.table import Table
 from rich.text import Text
 
 STYLES = {"ok": "green", "partial": "yellow", "not_modified": "cyan", "failed": "red"}
 SOURCE_WIDTH = 15
+TICK = timedelta(seconds=2)
+"""A source that is due so soon is meant to be in every run of the planner."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,17 @@ class Attempt:
 
 
 @dataclass(frozen=True)
+class Planned:
+    """One run of the planner, as it logged it."""
+
+    at: datetime
+    due: int
+    enqueued: int
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    trouble: str | None = None
+
+
+@dataclass(frozen=True)
 class StoredPost:
     """One row of the posts."""
 
@@ -53,6 +66,21 @@ class Summary:
     last: Attempt | None = None
 
 
+def planned_line(planned: Planned, zone: tzinfo | None = None) -> Text:
+    """Return what the planner did: how many sources were due, and that they were sent."""
+    sources = "source" if planned.due == 1 else "sources"
+    told = [
+        f"{planned.due} {sources} due, {planned.enqueued} put on the queue",
+        *(f"{count} left out ({why})" for why, count in sorted(planned.skipped.items())),
+        planned.trouble or "",
+    ]
+    return Text.assemble(
+        (_clock(planned.at, zone), "dim"),
+        (f"  {'planner':<{SOURCE_WIDTH}} ", "magenta"),
+        ", ".join(filter(None, told)),
+    )
+
+
 def attempt_line(attempt: Attempt, zone: tzinfo | None = None) -> Text:
     """Return what a fetcher did: when, which source, how it ended, when it comes again."""
     return Text.assemble(
@@ -61,7 +89,7 @@ def attempt_line(attempt: Attempt, zone: tzinfo | None = None) -> Text:
         (f"{attempt.status:<13}", STYLES.get(attempt.status, "")),
         f"HTTP {attempt.http_status}  " if attempt.http_status else "",
         _outcome(attempt),
-        (f"; next {_clock(attempt.next_fetch_at, zone)}", "dim") if attempt.next_fetch_at else "",
+        (_next(attempt, zone), "dim"),
     )
 
 
@@ -90,7 +118,7 @@ def summary_table(summaries: Sequence[Summary], zone: tzinfo | None = None) -> T
             Text(summary.source_id),
             str(summary.posts),
             Text(newest.title if newest else "-"),
-            Text(_short(last), STYLES.get(last.status, "")) if last else Text("-"),
+            Text(_short(last), STYLES.get(last.status, "")) if last else Text("not due yet", "dim"),
         )
     return table
 
@@ -107,6 +135,13 @@ def _outcome(attempt: Attempt) -> str:
         *(f"{count} left out ({why})" for why, count in sorted(attempt.filtered.items())),
     ]
     return ", ".join(filter(None, counted))
+
+
+def _next(attempt: Attempt, zone: tzinfo | None) -> str:
+    if attempt.next_fetch_at is None:
+        return ""
+    soon = attempt.next_fetch_at <= attempt.started_at + TICK
+    return "; next at the planner's next run" if soon else f"; next {_clock(attempt.next_fetch_at, zone)}"
 
 
 def _short(attempt: Attempt) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from wellspring import timestamps
 from wellspring.aws import items
-from wellspring_cli.demo_view import Attempt, StoredPost, Summary
+from wellspring.aws.posts import WINDOW
+from wellspring_cli.demo_view import Attempt, Planned, StoredPost, Summary
 from wellspring_cli.deployment import LocalStack
-
-WINDOW = "window"
-"""The row of a source that is no post: the window of seen entries."""
 
 
 class Watch:
@@ -24,6 +23,18 @@ class Watch:
         self._dynamodb = stack.client("dynamodb")
         self._posts, self._logs = stack.outputs["PostsTable"], stack.outputs["FetchLogsTable"]
         self._seen = dict.fromkeys(self.source_ids, since)
+        self._cloudwatch, self._planner_log = stack.client("logs"), stack.outputs["PlannerLogGroup"]
+        self._planned_since = _milliseconds(since)
+
+    def look_at_planner(self) -> list[Planned]:
+        """Return the planner's runs since the last look, from its log."""
+        pages = self._cloudwatch.get_paginator("filter_log_events").paginate(
+            logGroupName=self._planner_log, startTime=self._planned_since
+        )
+        events = [event for page in pages for event in page["events"]]
+        # All lines of a run come at once, at its end.
+        self._planned_since = max((event["timestamp"] + 1 for event in events), default=self._planned_since)
+        return [run for event in events if (run := read_planned(event["message"], event["timestamp"]))]
 
     def look(self) -> list[tuple[Attempt, list[StoredPost]]]:
         """Return the attempts that ended since the last look, oldest first, each with what it stored."""
@@ -88,6 +99,27 @@ class Watch:
             **more,
         )
         return [items.decode(item) for page in pages for item in page["Items"]]
+
+
+def read_planned(line: str, milliseconds: int) -> Planned | None:
+    """Return what a line of the planner's log says; None when it is another line."""
+    try:
+        told = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(told, dict) or told.get("message") != "planned":
+        return None
+    return Planned(
+        at=datetime.fromtimestamp(milliseconds / 1000, UTC),
+        due=told.get("due", 0),
+        enqueued=told.get("enqueued", 0),
+        skipped=told.get("skipped", {}),
+        trouble=told.get("busy") or told.get("halted"),
+    )
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
 
 
 def _attempt(row: dict[str, Any]) -> Attempt:

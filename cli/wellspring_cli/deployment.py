@@ -16,12 +16,11 @@ import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from wellspring_cli import project
+from wellspring_cli import emulator_gaps, project
 from wellspring_cli.errors import CliError
 
 STACK = "wellspring"
 BUCKET_STACK = "aws-sam-cli-managed-default"
-EXPIRING_TABLES = ("PostsTable", "FetchLogsTable", "GatesTable")
 FINISHED = {"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE"}
 NEVER_CREATED = {
     "REVIEW_IN_PROGRESS",
@@ -104,7 +103,8 @@ def deploy(
     if outputs is None:
         raise CliError(f"The stack was deployed, yet the local cloud does not know it. The log: {log}")
     stack = LocalStack(endpoint_url, project.REGION, outputs)
-    _expire_items(stack)
+    emulator_gaps.expire_items(stack.client("dynamodb"), outputs)
+    emulator_gaps.limit_fetchers(stack.client("lambda"), outputs)
     return stack
 
 
@@ -149,19 +149,6 @@ def _describe(cloudformation: Any, name: str) -> dict[str, Any] | None:
     except BotoCoreError as error:
         raise CliError(f"The local cloud does not answer: {error}") from error
     return dict(stacks[0]) if stacks else None
-
-
-def _expire_items(stack: LocalStack) -> None:
-    """Switch on what the emulator leaves out of the template: that old items expire."""
-    dynamodb = stack.client("dynamodb")
-    for output in EXPIRING_TABLES:
-        table = stack.outputs[output]
-        found = dynamodb.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
-        if found.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING"):
-            dynamodb.update_time_to_live(
-                TableName=table,
-                TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires_at"},
-            )
 
 
 def _target(tools: Path) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-from wellspring_cli import project
+from wellspring_cli import emulator_gaps, project
 from wellspring_cli.errors import CliError
 
 WRAPPER = Path(__file__).with_name("ministack_wrapper.py")
@@ -57,6 +57,7 @@ def start(state_dir: Path, port: int = project.DEFAULT_PORT, *, tools: Path = pr
     if found:
         _wait_until_healthy(found, state_dir)
         return found
+    _reap_ended_children()
     python = project.tool(tools, "ministack", "ministack").with_name("python")
     if port_is_taken(port):
         raise CliError(
@@ -64,6 +65,7 @@ def start(state_dir: Path, port: int = project.DEFAULT_PORT, *, tools: Path = pr
             f"Stop it, or choose another port: make run PORT={port + 11}"
         )
     state_dir.mkdir(parents=True, exist_ok=True)
+    emulator_gaps.move_queues(saved_state(state_dir), port)
     with log_file(state_dir).open("wb") as log:
         process = subprocess.Popen(
             [str(python), "-P", str(WRAPPER), str(port), str(state_dir)],
@@ -133,6 +135,11 @@ def log_file(state_dir: Path) -> Path:
     return state_dir / "ministack.log"
 
 
+def saved_state(state_dir: Path) -> Path:
+    """Where the local cloud saves what it knows."""
+    return state_dir / "ministack"
+
+
 def _environment(state_dir: Path, port: int) -> dict[str, str]:
     return project.clean_environment(
         {
@@ -141,7 +148,7 @@ def _environment(state_dir: Path, port: int) -> dict[str, str]:
             "IOT_MTLS_ENABLED": "0",
             "SFTP_ENABLED": "0",
             "PERSIST_STATE": "1",
-            "STATE_DIR": str(state_dir / "ministack"),
+            "STATE_DIR": str(saved_state(state_dir)),
             "S3_PERSIST": "1",
             "S3_DATA_DIR": str(state_dir / "s3"),
         }
@@ -163,6 +170,11 @@ def _command_line(pid: int) -> str:
         ["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
     return listing.stdout.strip()
+
+
+def _reap_ended_children() -> None:
+    for pid in [pid for pid, child in _children.items() if child.poll() is not None]:
+        del _children[pid]
 
 
 def _wait_until_healthy(found: Running, state_dir: Path) -> None:
