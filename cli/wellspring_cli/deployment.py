@@ -58,6 +58,7 @@ def build(build_dir: Path, *, log: Path, tools: Path = project.TOOLS) -> None:
         {
             "LAMBDA_RUNTIME": runtime,
             "LAMBDA_ARCHITECTURE": architecture,
+            **_platform(),
             "UV": str(project.ROOT / ".venv" / "bin" / "uv"),
         },
         log=log,
@@ -158,6 +159,14 @@ def _target(tools: Path) -> tuple[str, str]:
     runtime = subprocess.run([python, "-c", version], capture_output=True, text=True, check=True)
     arm = platform.machine().lower() in ("arm64", "aarch64")
     return runtime.stdout.strip(), "arm64" if arm else "x86_64"
+
+
+def _platform() -> dict[str, str]:
+    """Choose wheels for this system where it is no Linux."""
+    if platform.system() != "Darwin":
+        return {}
+    arm = platform.machine().lower() == "arm64"
+    return {"LAMBDA_PLATFORM": "aarch64-apple-darwin" if arm else "x86_64-apple-darwin"}
 
 
 def _sam(arguments: list[str], environment: Mapping[str, str], *, log: Path, tools: Path) -> None:

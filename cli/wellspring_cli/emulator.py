@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -66,6 +67,9 @@ def start(state_dir: Path, port: int = project.DEFAULT_PORT, *, tools: Path = pr
         )
     state_dir.mkdir(parents=True, exist_ok=True)
     emulator_gaps.move_queues(saved_state(state_dir), port)
+    # It leaves the code of every function that it ran behind.
+    shutil.rmtree(work_dir(state_dir), ignore_errors=True)
+    work_dir(state_dir).mkdir()
     with log_file(state_dir).open("wb") as log:
         process = subprocess.Popen(
             [str(python), "-P", str(WRAPPER), str(port), str(state_dir)],
@@ -130,6 +134,11 @@ def record_file(state_dir: Path) -> Path:
     return state_dir / "local.json"
 
 
+def work_dir(state_dir: Path) -> Path:
+    """Where the local cloud unpacks the functions; emptied at each start."""
+    return state_dir / "tmp"
+
+
 def log_file(state_dir: Path) -> Path:
     """Where the local cloud writes its log."""
     return state_dir / "ministack.log"
@@ -149,6 +158,7 @@ def _environment(state_dir: Path, port: int) -> dict[str, str]:
             "SFTP_ENABLED": "0",
             "PERSIST_STATE": "1",
             "STATE_DIR": str(saved_state(state_dir)),
+            "TMPDIR": str(work_dir(state_dir)),
             "S3_PERSIST": "1",
             "S3_DATA_DIR": str(state_dir / "s3"),
         }

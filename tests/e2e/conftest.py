@@ -15,6 +15,13 @@ def state_dir(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def deployed(state_dir):
+    with pytest.MonkeyPatch.context() as patch:
+        # The emulator then refuses whatever the functions' policies do not allow.
+        patch.setenv("AUTH", "true")
+        yield from running(state_dir)
+
+
+def running(state_dir):
     try:
         yield Deployed(local_cloud.up(state_dir, free_port(), say=lambda text: None))
     finally:
