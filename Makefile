@@ -16,7 +16,7 @@ OVERRIDES := LambdaRuntime=$(LAMBDA_RUNTIME) LambdaArchitecture=$(LAMBDA_ARCHITE
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-.PHONY: setup run run-once down test test-quick check format bench-cpu build deploy lock clean
+.PHONY: setup run run-once down test test-quick check format bench-cpu bench-schedule build deploy lock clean
 setup: .venv/.done .tools/.done ## the project's environment and its tools, from nothing
 
 .venv/.done: requirements/bootstrap.txt requirements/dev.txt pyproject.toml
@@ -64,6 +64,9 @@ format: .venv/.done ## format the code
 
 bench-cpu: .venv/.done ## CPU time of a poll, by kind
 	@$(BIN)/python benchmarks/cpu.py
+
+bench-schedule: .venv/.done ## 30 days of every cadence on a virtual clock, in about two minutes
+	@$(BIN)/python benchmarks/schedule.py
 
 build: setup ## build for AWS; LAMBDA_RUNTIME and LAMBDA_ARCHITECTURE choose for what
 	@$(SAM) build --parameter-overrides $(OVERRIDES)

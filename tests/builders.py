@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from wellspring import config, memory
-from wellspring.errors import FetchError
+from wellspring.errors import ErrorClass, FetchError
 from wellspring.http import Reply, Request
 from wellspring.message import FetchMessage
-from wellspring.model import Cursor, Entry, Health, Post, Source
+from wellspring.model import Cursor, Entry, Health, Pace, Post, Source
 from wellspring.ports import DueRef, World
 from wellspring.settings import Defaults, Settings
 from wellspring.timestamps import to_text
@@ -28,14 +28,19 @@ def at(minutes: float = 0, *, seconds: float = 0) -> datetime:
 def a_source(source_id: str = "a", *, failures: int = 0, **fields: Any) -> Source:
     cadence = fields.pop("cadence", None)
     raw = fields.pop("config", {}) | ({"cadence": cadence} if cadence else {})
+    health = {name: fields.pop(name) for name in Health.__dataclass_fields__ if name in fields}
+    pace = {name: fields.pop(name) for name in Pace.__dataclass_fields__ if name in fields}
     cursor = {name: fields.pop(name) for name in Cursor.__dataclass_fields__ if name in fields}
     return Source(
         source_id=source_id,
-        url=fields.pop("url", URL),
+        url=fields.pop("url", URL if source_id == "a" else f"https://{source_id}.example.org/feed.xml"),
         created_at=fields.pop("created_at", at(-60)),
         config=config.parse(raw),
         cursor=Cursor(**cursor),
-        health=Health(failures=failures),
+        health=Health(
+            failures=failures, **{"error_class": ErrorClass.TIMEOUT if failures else None} | health
+        ),
+        pace=Pace(**pace),
         **fields,
     )
 
@@ -96,6 +101,9 @@ class Clock:
     def __call__(self) -> datetime:
         return self.now
 
+    def wait(self, span: timedelta) -> None:
+        self.now += span
+
 
 @dataclass
 class ScriptedHttp:
@@ -123,4 +131,6 @@ def a_world(
     *answers: bytes | int | FetchError | Reply | Exception, clock: Callable[[], datetime] | None = None
 ) -> World:
     """Return a world in memory in which publishers answer like this."""
-    return memory.world(ScriptedHttp(answers or (rss(1),)), clock or Clock())
+    clock = clock or Clock()
+    pause = clock.wait if isinstance(clock, Clock) else lambda span: None
+    return memory.world(ScriptedHttp(answers or (rss(1),)), clock, pause)

@@ -42,10 +42,10 @@ class Deployed:
         )
         assert self.sources.add(source)
 
-    def plan(self, window_end):
+    def plan(self, window_end, **fields):
         answer = self.lambdas.invoke(
             FunctionName=self.stack.outputs["PlannerFunction"],
-            Payload=json.dumps({"window_end": to_text(window_end)}),
+            Payload=json.dumps({"window_end": to_text(window_end), **fields}),
         )
         report = json.loads(answer["Payload"].read())
         assert "FunctionError" not in answer, report

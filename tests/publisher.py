@@ -1,6 +1,7 @@
 """A real HTTP server on loopback whose answers a test chooses."""
 
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,6 +25,7 @@ class Page:
 class Asked:
     path: str
     headers: dict[str, str]
+    at: float = field(default_factory=time.monotonic)
 
 
 class Publisher:

@@ -47,7 +47,7 @@ def test_an_item_written_by_hand_can_be_started_and_finished(aws, fields):
     dynamodb.put_item(TableName="SourcesTable", Item=item)
     started = sources.start("a", Lease(started_at=NOON, token="t", until=at(1)), due_at=NOON)
     assert isinstance(started, Started)
-    assert sources.finish(a_source(next_fetch_at=at(1), due_shard="3"), "t")
+    assert sources.finish(a_source(), a_source(next_fetch_at=at(1), due_shard="3"), "t")
     assert [ref.source_id for ref in sources.due(3, at(1)).refs] == ["a"], "now the schedule finds it"
 
 

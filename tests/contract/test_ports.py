@@ -8,8 +8,9 @@ import pytest
 from builders import NOON, a_message, a_post, a_ref, a_source, an_entry, at, by_hand, every
 from wellspring import schedule, timestamps
 from wellspring.errors import ErrorClass
-from wellspring.model import Cursor, FetchLog, Health, Lease, Status
-from wellspring.ports import Outgoing, Refused, Started
+from wellspring.hosts import HostState
+from wellspring.model import Cursor, FetchLog, Health, Lease, Moved, Pace, Status
+from wellspring.ports import Checkpoint, Outgoing, Refused, Slot, Started
 from wellspring.schedule import Refusal
 
 LEASE = Lease(started_at=NOON, token="mine", until=at(2))
@@ -37,6 +38,21 @@ def test_a_source_is_stored_whole(ports):
         signature="s",
         lease=Lease(started_at=at(-1), token="t", until=at(1), free_at=at(-1)),
         reasons=("because",),
+        interval=timedelta(minutes=42),
+        cache=timedelta(minutes=5),
+        document=timedelta(hours=1),
+        skip_hours=0b101,
+        skip_days=0b1,
+        retry_at=at(9),
+        attempt=1,
+        error_class=ErrorClass.HTTP_5XX,
+        circuit_until=at(3),
+        quarantined_at=at(4),
+        gone=2,
+        reason="gone",
+        viewed_at=at(-7),
+        previous_url="http://old.example/",
+        moved=Moved(url="http://new.example/", since=at(-8)),
     )
     assert ports.sources.add(source)
     assert stored(ports) == source
@@ -168,24 +184,25 @@ def test_a_released_lease_leaves_the_earlier_one(ports):
 def test_a_finish_writes_what_the_attempt_changed(ports):
     ports.sources.add(a_source(failures=1, etag="old", next_fetch_at=NOON))
     ports.sources.start("a", LEASE, due_at=NOON)
+    before = stored(ports)
     after = replace(
-        stored(ports),
+        before,
         cursor=Cursor(last_fetch_at=NOON, last_polled_at=NOON, due_at=NOON, etag="new"),
         health=Health(failures=2, error_class=ErrorClass.TIMEOUT),
         lease=Lease(started_at=NOON, free_at=at(1)),
-        reasons=("interval 1 h",),
+        pace=Pace(reasons=("interval 1 h",), interval=timedelta(minutes=7), skip_hours=5),
         next_fetch_at=at(60),
         title="Found",
     )
-    assert ports.sources.finish(after, "mine")
+    assert ports.sources.finish(before, after, "mine")
     assert stored(ports) == after
 
 
 def test_a_finish_without_the_lease_writes_nothing(ports):
     ports.sources.add(a_source())
     before = stored(ports)
-    assert not ports.sources.finish(replace(before, title="x", next_fetch_at=at(60)), "mine")
-    assert not ports.sources.finish(a_source("nobody"), "mine")
+    assert not ports.sources.finish(before, replace(before, title="x", next_fetch_at=at(60)), "mine")
+    assert not ports.sources.finish(before, a_source("nobody"), "mine")
     assert stored(ports) == before
 
 
@@ -264,3 +281,106 @@ def test_times_are_stored_to_the_millisecond(ports):
     ports.sources.add(a_source(created_at=moment))
     assert stored(ports).created_at == moment
     assert timestamps.to_text(moment).endswith(":00.123Z")
+
+
+def test_a_finish_leaves_alone_what_it_did_not_change(ports):
+    ports.sources.add(a_source(title="theirs"))
+    started = ports.sources.start("a", LEASE, due_at=NOON)
+    before = replace(started.source, title="as it was read")
+    assert ports.sources.finish(
+        before, replace(before, url="https://new.example/", next_fetch_at=at(5)), "mine"
+    )
+    assert (stored(ports).title, stored(ports).url) == ("theirs", "https://new.example/")
+
+
+def test_a_finish_can_take_a_source_out_of_the_schedule(ports):
+    ports.sources.add(a_source(next_fetch_at=NOON, moved=Moved(url="x", since=NOON)))
+    before = ports.sources.start("a", LEASE, due_at=NOON).source
+    after = replace(before, enabled=False, moved=None, next_fetch_at=None, lease=Lease(started_at=NOON))
+    assert ports.sources.finish(before, after, "mine")
+    assert (stored(ports).enabled, stored(ports).moved, stored(ports).due_shard) == (False, None, None)
+    assert ports.sources.due(schedule.shard_of("a", 4), at(9999)).refs == ()
+
+
+def test_a_released_source_can_be_moved(ports):
+    ports.sources.add(a_source(next_fetch_at=NOON))
+    ports.sources.start("a", LEASE, due_at=NOON)
+    assert ports.sources.release("a", "mine", None, next_fetch_at=at(60))
+    assert (stored(ports).lease, stored(ports).next_fetch_at) == (None, at(60))
+
+
+def test_a_view_is_noted(ports):
+    ports.sources.add(a_source(next_fetch_at=at(1)))
+    assert ports.sources.view("a", NOON).viewed_at == NOON
+    assert stored(ports).viewed_at == NOON
+    assert ports.sources.view("nobody", NOON) is None
+    assert ports.sources.read(["nobody"]) == []
+
+
+def test_a_source_is_listed_again_unless_it_was_moved_meanwhile(ports):
+    ports.sources.add(a_source(next_fetch_at=NOON))
+    read = stored(ports)
+    assert ports.sources.relist(read, to=at(5))
+    assert not ports.sources.relist(read, to=at(9))
+    ports.sources.unlist(a_ref(due_at=at(5)))
+    unlisted = stored(ports)
+    assert ports.sources.relist(unlisted, to=at(7))
+    assert not ports.sources.relist(unlisted, to=at(9))
+    assert not ports.sources.relist(a_source("nobody"), to=at(9))
+    assert stored(ports).next_fetch_at == at(7)
+    assert [ref.source_id for ref in ports.sources.due(schedule.shard_of("a", 4), at(7)).refs] == ["a"]
+
+
+def test_all_sources_are_read_page_by_page(ports):
+    for number in range(7):
+        ports.sources.add(a_source(f"s{number}"))
+    found, after = [], None
+    for _ in range(9):
+        page = ports.sources.scan(after=after, limit=3)
+        found += [source.source_id for source in page.sources]
+        after = page.after
+        if after is None:
+            break
+    assert sorted(found) == [f"s{number}" for number in range(7)]
+
+
+def test_a_hosts_place_is_taken_by_one(ports):
+    slot = ports.gates.take_slot("e.org", now=NOON, until=at(1))
+    assert slot == Slot(True, HostState())
+    assert ports.gates.take_slot("e.org", now=at(0.5), until=at(2)) == Slot(False, HostState(next_slot=at(1)))
+    assert ports.gates.take_slot("other.org", now=at(0.5), until=at(2)).taken
+    assert ports.gates.take_slot("e.org", now=at(1), until=at(2)).taken, "the end itself is free"
+
+
+def test_a_braked_host_has_no_place(ports):
+    state = HostState(brake_until=at(5), brakes=2, failing="a", others=True, failed_window=NOON)
+    ports.gates.put_host("e.org", state)
+    assert ports.gates.take_slot("e.org", now=NOON, until=at(1)) == Slot(False, state)
+    assert ports.gates.take_slot("e.org", now=at(5), until=at(6)) == Slot(True, state)
+
+
+def test_a_hosts_place_survives_what_is_written_about_it(ports):
+    ports.gates.take_slot("e.org", now=NOON, until=at(1))
+    ports.gates.put_host("e.org", HostState(failing="a"))
+    ports.gates.put_host("e.org", HostState())
+    assert ports.gates.take_slot("e.org", now=NOON, until=at(2)) == Slot(False, HostState(next_slot=at(1)))
+
+
+def test_failures_freeze_when_most_hosts_are_down_and_thaw_with_a_success(ports):
+    gates = ports.gates
+    assert not gates.open_window(NOON, 2)
+    assert not gates.open_window(NOON, 4), "the window grows page by page"
+    assert [gates.report_down(NOON) for _ in range(4)] == [False, False, True, True]
+    assert gates.open_window(at(1), 4), "still, in the next window"
+    gates.thaw()
+    assert not gates.open_window(at(2), 4)
+    assert not gates.report_down(at(1)), "a late one of an earlier window"
+    assert [gates.report_down(at(2)) for _ in range(3)] == [False, False, True], "each window counts anew"
+
+
+def test_a_checkpoint_is_kept(ports):
+    assert ports.gates.checkpoint("reconcile") == Checkpoint()
+    ports.gates.put_checkpoint("reconcile", Checkpoint(NOON, "x"))
+    assert ports.gates.checkpoint("reconcile") == Checkpoint(NOON, "x")
+    ports.gates.put_checkpoint("reconcile", Checkpoint(NOON, None))
+    assert ports.gates.checkpoint("reconcile") == Checkpoint(NOON, None)

@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from itertools import pairwise
 
 from builders import every, rss
 from deployed import eventually, now
@@ -54,6 +55,25 @@ def test_a_source_over_three_polls(deployed, publisher):
     third = eventually(lambda: deployed.fetch_logs("due")[2:])[0]
     assert (third["status"], third["created"], third["unchanged"]) == ("ok", 1, 2)
     assert len(deployed.posts("due")) == 3
+
+
+def test_a_dry_run_says_what_would_be_sent_and_why(deployed, publisher):
+    begin = now()
+    for number in range(3):
+        deployed.add(f"dry-{number}", publisher.url(f"/{number}"), cadence=every(60), next_fetch_at=begin)
+    answer = deployed.plan(begin, dry_run=True)
+    made = {one["source_id"]: one for one in answer["decisions"] if one["source_id"].startswith("dry-")}
+    assert [one["reasons"] for one in made.values()] == [["interval 1 h", "never fetched"]] * 3
+    assert len({one["delay_seconds"] for one in made.values()}) == 3, "spaced, since they share a host"
+    assert [deployed.source(name).next_fetch_at for name in made] == [begin] * 3, "nothing was moved"
+    deployed.plan(begin)
+    eventually(lambda: all(deployed.fetch_logs(name) for name in made))
+    assert gaps(publisher) >= 1.0, "requests to one host are never closer than its delay"
+
+
+def gaps(publisher):
+    times = sorted(asked.at for asked in publisher.asked)
+    return min(later - earlier for earlier, later in pairwise(times))
 
 
 def test_a_failing_source_backs_off(deployed, publisher):

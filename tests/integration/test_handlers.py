@@ -49,6 +49,7 @@ def stack(aws, publisher, monkeypatch):
     for name in ("FETCH", "DEAD_LETTER"):
         monkeypatch.setenv(f"{name}_QUEUE_URL", sqs.create_queue(QueueName=name)["QueueUrl"])
     monkeypatch.setenv("ALLOW_ADDRESSES", "127.0.0.0/8")
+    monkeypatch.setenv("HOST_DELAY_SECONDS", "0")
     # Python keeps a logger for good with the output it had at first: each test gets a name of its own.
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", str(uuid4()))
     caches = (wiring.deployed, telemetry.logger, telemetry.metrics)

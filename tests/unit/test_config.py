@@ -18,6 +18,16 @@ from wellspring.errors import InvalidInput
         pytest.param({"mode": "interval", "every_minutes": float("nan")}, "cadence.every_minutes", id="NaN"),
         pytest.param({"mode": "interval"}, "cadence.every_minutes", id="missing"),
         pytest.param({"mode": "sometimes"}, "cadence", id="an unknown mode"),
+        pytest.param(
+            {"mode": "adaptive", "floor_minutes": 0}, "cadence.floor_minutes", id="an adaptive floor of 0"
+        ),
+        pytest.param(
+            {"mode": "adaptive", "failed_factor": "2"}, "cadence.failed_factor", id="a factor in text"
+        ),
+        pytest.param({"mode": "activity", "steps": []}, "cadence.steps", id="an empty table"),
+        pytest.param(
+            {"mode": "activity", "steps": [{"idle_days": 1}]}, "cadence.steps.0.every_hours", id="half a step"
+        ),
         pytest.param({"mode": "always", "every_minutes": 5}, "cadence.every_minutes", id="a field too many"),
         pytest.param("hourly", "cadence", id="no map"),
     ],

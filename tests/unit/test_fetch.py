@@ -1,6 +1,7 @@
 """One message in, one source polled: what is stored, counted, recorded, and in which order."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -364,3 +365,59 @@ def test_a_fetcher_that_lost_its_lease_writes_nothing_to_the_source():
     assert not run.kept_lease
     assert world.sources.rows["a"].lease.token == "thief"
     assert world.sources.rows["a"].cursor.etag is None
+
+
+def test_retry_after_holds_for_planned_and_manual_fetches_alike():
+    limited = FetchError(
+        ErrorClass.RATE_LIMITED, "The server answered 429.", http_status=429, headers={"retry-after": "600"}
+    )
+    clock = Clock()
+    world = a_world(limited, clock=clock)
+    world.sources.add(a_source(cadence=every(1)))
+    fetched(world)
+    assert world.sources.rows["a"].next_fetch_at == at(10)
+    clock.now = at(5)
+    run = fetched(world, by_hand())
+    assert (run.status, run.reason, run.delay_seconds) == (Status.DEFERRED, "too_soon", 300)
+
+
+def test_retry_after_on_another_status_means_nothing():
+    odd = FetchError(ErrorClass.HTTP_4XX, "404", http_status=404, headers={"retry-after": "600"})
+    world, _ = polls(odd, source=a_source(cadence=every(1)))
+    assert world.sources.rows["a"].next_fetch_at == at(2)
+
+
+def test_a_move_is_followed_for_a_week_and_then_stored():
+    moved = Reply(
+        url="https://example.org/new", status=200, headers={"etag": '"x"'}, body=rss(1), hops=(301,)
+    )
+    world, runs = polls(*[moved] * (7 * 24 + 1))
+    source = world.sources.rows["a"]
+    assert (source.url, source.previous_url) == ("https://example.org/new", "https://example.org/feed.xml")
+    assert source.cursor.etag == '"x"', "the validators belong to the new URL now"
+    assert runs[-1].news == ("moved",)
+    assert len(world.posts.rows) == 1
+
+
+def test_what_an_operator_wants_to_hear_is_told_once():
+    _, runs = polls(*[BROKEN] * 11, rss(1), source=a_source())
+    assert [run.news for run in runs if run.news] == [("quarantined",), ("recovered",)]
+    assert runs[9].news == ("quarantined",)
+
+
+@pytest.mark.parametrize(
+    ("documents", "interval"),
+    [
+        pytest.param([rss(1), rss(1, build="now")], 56.25, id="a new build date is no change"),
+        pytest.param(
+            [rss(1), rss(1, body_1="Another text altogether, and a rather long one. " * 3)],
+            56.25,
+            id="an edit is none",
+        ),
+        pytest.param([rss(1), rss(2, 1)], 33.75, id="a new entry is one"),
+        pytest.param([rss(1, 2), rss(1)], 33.75, id="an entry that left is one"),
+    ],
+)
+def test_changed_means_that_the_set_of_entry_ids_changed(documents, interval):
+    world, _ = polls(*documents, source=a_source(cadence={"mode": "adaptive"}))
+    assert world.sources.rows["a"].pace.interval == timedelta(minutes=interval)

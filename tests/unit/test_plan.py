@@ -10,6 +10,7 @@ from wellspring.errors import Unavailable
 from wellspring.memory import MemoryQueue
 from wellspring.model import Lease
 from wellspring.plan import GATE, decide, plan
+from wellspring.schedule import shard_of
 
 LATER = at(1)
 
@@ -133,8 +134,9 @@ class OddQueue(MemoryQueue):
 
 def test_a_batch_is_checked_entry_by_entry():
     world = replace(a_world(), queue=OddQueue())
-    for number in range(10):
-        world.sources.add(a_source(f"s-{number}", due_shard="0", next_fetch_at=at(-1)))
+    names = [name for name in (f"s-{number}" for number in range(99)) if shard_of(name, 4) == 0][:10]
+    for name in names:
+        world.sources.add(a_source(name, next_fetch_at=at(-1)))
     report = planned(world)
     assert (report.enqueued, report.not_sent, report.halted) == (5, 5, None)
     sent = {outgoing.message.source_id for outgoing in world.queue.sent}

@@ -1,6 +1,6 @@
 """Feeds: bytes to entries."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -73,3 +73,13 @@ def test_what_is_not_a_feed_is_told_so(body, error_class):
 )
 def test_html_to_text(html, text):
     assert plain(html) == text
+
+
+RHYTHM = """<rss version="2.0" xmlns:sy="http://purl.org/rss/1.0/modules/syndication/"><channel><title>x</title>
+<ttl>90</ttl><sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency>
+<skipHours><hour>0</hour><hour> 5 </hour></skipHours><skipDays><day>Sunday</day></skipDays></channel></rss>"""
+
+
+def test_what_a_feed_says_of_its_rhythm_is_read():
+    found = parsed(RHYTHM).hints
+    assert (found.stay_away, found.skip_hours, found.skip_days) == (timedelta(hours=6), 0b100001, 1 << 6)

@@ -5,17 +5,17 @@ from datetime import timedelta
 import pytest
 
 from builders import DEFAULTS, NOON, a_source, at, every
-from wellspring import schedule
+from wellspring import cadences, schedule
 from wellspring.errors import ErrorClass
 from wellspring.model import Lease
-from wellspring.schedule import Refusal
+from wellspring.schedule import UNCHANGED, Outcome, Refusal
 from wellspring.settings import Defaults
 
 HOUR = timedelta(hours=1)
 
 
 def is_due(source, now=NOON):
-    return schedule.due(source, defaults=DEFAULTS).at <= now
+    return schedule.due(source, now=now, defaults=DEFAULTS).at <= now
 
 
 @pytest.mark.parametrize(
@@ -79,32 +79,34 @@ def test_due(source, expected):
 def test_backoff(minutes, failures, own_cap, expected):
     settings = {"max_backoff_hours": own_cap} if own_cap else {}
     source = a_source(cadence=every(minutes), failures=failures, config=settings)
-    assert schedule.backoff(source, timedelta(minutes=minutes), defaults=DEFAULTS) == expected
+    assert cadences.backoff(source, timedelta(minutes=minutes), defaults=DEFAULTS) == expected
 
 
 def test_the_reasons_of_a_wait_are_told():
     source = a_source(cadence=every(60), last_polled_at=NOON, failures=2)
-    assert schedule.due(source, defaults=DEFAULTS).reasons == (
+    assert schedule.due(source, now=NOON, defaults=DEFAULTS).reasons == (
         "interval 1 h",
         "2 failures in a row: waits 4 h since the last poll",
     )
 
 
 def test_a_success_moves_both_times_and_clears_the_failures():
-    after = schedule.after_poll(a_source(failures=3), None, now=NOON, due_at=at(-1))
+    after = schedule.after_poll(a_source(failures=3), UNCHANGED, now=NOON, due_at=at(-1), defaults=DEFAULTS)
     assert (after.cursor.last_fetch_at, after.cursor.last_polled_at) == (NOON, NOON)
     assert (after.health.failures, after.health.error_class) == (0, None)
     assert after.cursor.due_at == at(-1)
 
 
 def test_a_failure_moves_the_poll_alone():
-    after = schedule.after_poll(a_source(last_fetch_at=at(-90)), ErrorClass.TIMEOUT, now=NOON)
+    after = schedule.after_poll(
+        a_source(last_fetch_at=at(-90)), Outcome(error_class=ErrorClass.TIMEOUT), now=NOON, defaults=DEFAULTS
+    )
     assert (after.cursor.last_fetch_at, after.cursor.last_polled_at) == (at(-90), NOON)
     assert (after.health.failures, after.health.error_class) == (1, ErrorClass.TIMEOUT)
 
 
 def test_the_due_time_that_is_done_never_goes_back():
-    after = schedule.after_poll(a_source(due_at=at(5)), None, now=NOON, due_at=at(1))
+    after = schedule.after_poll(a_source(due_at=at(5)), UNCHANGED, now=NOON, due_at=at(1), defaults=DEFAULTS)
     assert after.cursor.due_at == at(5)
 
 

@@ -8,6 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from wellspring.errors import InvalidInput
 
 TEN_YEARS_IN_MINUTES = 5_256_000
+MODES = ("always", "interval", "adaptive", "activity")
+
+Minutes = Annotated[float, Field(gt=0, le=TEN_YEARS_IN_MINUTES, allow_inf_nan=False)]
+Days = Annotated[float, Field(gt=0, le=36_600, allow_inf_nan=False)]
+Factor = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, le=86_400 * 366, allow_inf_nan=False)]
+Percent = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 
 
 class _Strict(BaseModel):
@@ -24,11 +31,39 @@ class Interval(_Strict):
     """Due when the interval has passed since the last success."""
 
     mode: Literal["interval"]
-    every_minutes: float = Field(gt=0, le=TEN_YEARS_IN_MINUTES, allow_inf_nan=False)
+    every_minutes: Minutes
 
 
-Cadence = Annotated[Always | Interval, Field(discriminator="mode")]
-Seconds = Annotated[float, Field(ge=0, le=86_400 * 366, allow_inf_nan=False)]
+class Adaptive(_Strict):
+    """The interval is learned: shorter when a poll finds something, longer when it does not."""
+
+    mode: Literal["adaptive"]
+    every_minutes: Minutes | None = None
+    """Where it starts."""
+    changed_factor: Factor | None = None
+    unchanged_factor: Factor | None = None
+    failed_factor: Factor | None = None
+    floor_minutes: Minutes | None = None
+    ceiling_minutes: Minutes | None = None
+    jitter_percent: Percent | None = None
+
+
+class Step(_Strict):
+    """Up to so many days without a view: polled every so many hours."""
+
+    idle_days: Days
+    every_hours: Annotated[float, Field(gt=0, le=24 * 366, allow_inf_nan=False)]
+
+
+class Activity(_Strict):
+    """The interval follows how long nobody has looked; beyond the last step it is not polled."""
+
+    mode: Literal["activity"]
+    steps: Annotated[list[Step], Field(min_length=1, max_length=20)] | None = None
+    jitter_percent: Percent | None = None
+
+
+Cadence = Annotated[Always | Interval | Adaptive | Activity, Field(discriminator="mode")]
 
 
 class Config(BaseModel):
@@ -39,6 +74,8 @@ class Config(BaseModel):
     cadence: Cadence = Always()
     min_interval_seconds: Seconds | None = None
     max_backoff_hours: Annotated[float, Field(gt=0, le=24 * 366, allow_inf_nan=False)] | None = None
+    max_consecutive_failures: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    host_delay_seconds: Seconds | None = None
     max_age_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)] | None = None
     backfill: bool = False
     headers: dict[str, str] = {}
@@ -76,6 +113,6 @@ def _sentences(error: ValidationError) -> list[str]:
 
 
 def _sentence(loc: tuple[int | str, ...], message: str, value: Any) -> str:
-    field = ".".join(str(part) for part in loc if part not in ("always", "interval"))
+    field = ".".join(str(part) for part in loc if part not in MODES)
     shown = "" if field.startswith("headers") else f", found {value!r}"
     return f"{field or 'config'}: {message[:1].lower()}{message[1:]}{shown}"

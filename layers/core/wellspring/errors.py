@@ -6,6 +6,7 @@ WellspringError
 └── Unavailable         AWS did not do its part: the message goes back, no source is blamed
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -29,6 +30,7 @@ class ErrorClass(StrEnum):
     NOT_FEED = "not_feed"
     EMPTY = "empty"
     PARSE = "parse"
+    CRASHED = "crashed"
     INTERNAL = "internal"
 
 
@@ -43,10 +45,18 @@ class InvalidInput(WellspringError):
 class FetchError(WellspringError):
     """A publisher did not give us what we asked for."""
 
-    def __init__(self, error_class: ErrorClass, message: str, *, http_status: int | None = None) -> None:
+    def __init__(
+        self,
+        error_class: ErrorClass,
+        message: str,
+        *,
+        http_status: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
         self.error_class = error_class
         self.http_status = http_status
+        self.headers = headers or {}
 
 
 class Unavailable(WellspringError):

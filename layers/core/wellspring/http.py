@@ -4,7 +4,7 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from urllib.parse import urljoin, urlsplit
 
@@ -44,6 +44,8 @@ class Reply:
     status: int
     headers: Mapping[str, str]
     body: bytes = b""
+    hops: tuple[int, ...] = ()
+    """The status codes of the redirects that led here."""
 
 
 class _Session(requests.Session):
@@ -68,15 +70,16 @@ class HttpClient:
 
     def _follow(self, session: requests.Session, request: Request, deadline: float) -> Reply:
         url = request.url
+        hops: tuple[int, ...] = ()
         for _ in range(self._settings.max_redirects + 1):
             check_url(url)
             check_address(url, self._settings.allow_addresses)
             with self._send(session, url, self._headers(request, url), deadline) as response:
                 target = response.headers.get("location")
                 if response.status_code in REDIRECTS and target:
-                    url = urljoin(url, target)
+                    url, hops = urljoin(url, target), (*hops, response.status_code)
                     continue
-                return self._read(url, response, deadline)
+                return replace(self._read(url, response, deadline), hops=hops)
         raise FetchError(ErrorClass.REDIRECTS, f"More than {self._settings.max_redirects} redirects.")
 
     def _headers(self, request: Request, url: str) -> dict[str, str]:
@@ -115,7 +118,9 @@ class HttpClient:
         if status == 304:
             return Reply(url=url, status=status, headers=headers)
         if status != 200:
-            raise FetchError(_class_of(status), f"The server answered {status}.", http_status=status)
+            raise FetchError(
+                _class_of(status), f"The server answered {status}.", http_status=status, headers=headers
+            )
         body = bytearray()
         try:
             for chunk in response.iter_content(CHUNK):

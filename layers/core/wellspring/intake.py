@@ -37,6 +37,7 @@ def store(
                 seen[sighting.id_print] = sighting.previous_print
             continue
         seen[sighting.id_print] = sighting.content_print
+    poll.changed = poll.left_over > 0 or seen.keys() != window.keys()
     if seen != window:
         posts.put_window(source.source_id, seen, started_at=started_at)
 

@@ -2,16 +2,40 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count
 
 from wellspring import schedule, timestamps
+from wellspring.hosts import HostState
 from wellspring.model import FetchLog, Lease, Post, Source, Window
-from wellspring.ports import DuePage, DueRef, Http, Outgoing, Refused, Started, World
+from wellspring.outage import is_outage
+from wellspring.ports import (
+    Checkpoint,
+    DuePage,
+    DueRef,
+    Http,
+    Outgoing,
+    Refused,
+    Slot,
+    SourcePage,
+    Started,
+    World,
+)
 
 BATCH_LIMIT = 10
 READ_LIMIT = 100
 LONGEST_DELAY = 900
+WRITTEN = (
+    "cursor",
+    "health",
+    "pace",
+    "lease",
+    "moved",
+    "url",
+    "previous_url",
+    "title",
+    "enabled",
+)
 
 
 @dataclass
@@ -26,7 +50,7 @@ class MemorySources:
             return False
         shard = source.due_shard or str(schedule.shard_of(source.source_id, self.shards))
         next_at = source.next_fetch_at or source.created_at or timestamps.now()
-        self.rows[source.source_id] = replace(source, due_shard=shard, next_fetch_at=next_at)
+        self.rows[source.source_id] = _marked(replace(source, due_shard=shard, next_fetch_at=next_at))
         return True
 
     def due(self, shard: int, until: datetime, *, after: str | None = None, limit: int = 100) -> DuePage:
@@ -58,27 +82,48 @@ class MemorySources:
         self.rows[source_id] = replace(found, lease=lease)
         return Started(found)
 
-    def release(self, source_id: str, token: str, lease: Lease | None) -> bool:
+    def release(
+        self, source_id: str, token: str, lease: Lease | None, *, next_fetch_at: datetime | None = None
+    ) -> bool:
         if not self._holds(source_id, token):
             return False
-        self.rows[source_id] = replace(self.rows[source_id], lease=lease)
-        return True
-
-    def finish(self, source: Source, token: str) -> bool:
-        if not self._holds(source.source_id, token):
-            return False
-        found = self.rows[source.source_id]
-        self.rows[source.source_id] = replace(
-            found,
-            cursor=source.cursor,
-            health=source.health,
-            reasons=source.reasons,
-            lease=source.lease or found.lease,
-            next_fetch_at=source.next_fetch_at or found.next_fetch_at,
-            due_shard=source.due_shard or found.due_shard,
-            title=source.title or found.title,
+        found = self.rows[source_id]
+        self.rows[source_id] = _marked(
+            replace(found, lease=lease, next_fetch_at=next_fetch_at or found.next_fetch_at)
         )
         return True
+
+    def finish(self, before: Source, after: Source, token: str) -> bool:
+        if not self._holds(after.source_id, token):
+            return False
+        changed = {
+            name: getattr(after, name) for name in WRITTEN if getattr(before, name) != getattr(after, name)
+        }
+        listed = {
+            "next_fetch_at": after.next_fetch_at,
+            "due_shard": after.due_shard if after.next_fetch_at else None,
+        }
+        self.rows[after.source_id] = _marked(replace(self.rows[after.source_id], **changed | listed))
+        return True
+
+    def view(self, source_id: str, viewed_at: datetime) -> Source | None:
+        if source_id not in self.rows:
+            return None
+        self.rows[source_id] = replace(self.rows[source_id], viewed_at=viewed_at)
+        return self.rows[source_id]
+
+    def relist(self, source: Source, *, to: datetime) -> bool:
+        found = self.rows.get(source.source_id)
+        if found is None or found.mark != source.mark:
+            return False
+        shard = str(schedule.shard_of(source.source_id, self.shards))
+        self.rows[source.source_id] = _marked(replace(found, due_shard=shard, next_fetch_at=to))
+        return True
+
+    def scan(self, *, after: str | None = None, limit: int = 100) -> SourcePage:
+        rest = [name for name in sorted(self.rows) if after is None or name > after]
+        page = rest[:limit]
+        return SourcePage(tuple(self.rows[name] for name in page), page[-1] if len(rest) > limit else None)
 
     def _holds(self, source_id: str, token: str) -> bool:
         found = self.rows.get(source_id)
@@ -90,8 +135,13 @@ class MemorySources:
             return False
         if timestamps.to_text(found.next_fetch_at) != ref.mark:
             return False
-        self.rows[ref.source_id] = replace(found, **fields)  # type: ignore[arg-type]
+        self.rows[ref.source_id] = _marked(replace(found, **fields))  # type: ignore[arg-type]
         return True
+
+
+def _marked(source: Source) -> Source:
+    mark = timestamps.to_text(source.next_fetch_at) if source.next_fetch_at else None
+    return replace(source, mark=mark)
 
 
 @dataclass
@@ -146,6 +196,12 @@ class MemoryQueue:
 @dataclass
 class MemoryGates:
     held: dict[str, tuple[str, datetime]] = field(default_factory=dict)
+    hosts: dict[str, HostState] = field(default_factory=dict)
+    window: datetime | None = None
+    window_hosts: int = 0
+    down: int = 0
+    frozen: bool = False
+    checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
 
     def acquire(self, gate: str, owner: str, *, now: datetime, until: datetime) -> bool:
         holder, ends = self.held.get(gate, (owner, now))
@@ -160,8 +216,44 @@ class MemoryGates:
         del self.held[gate]
         return True
 
+    def take_slot(self, host: str, *, now: datetime, until: datetime) -> Slot:
+        state = self.hosts.get(host, HostState())
+        closed = (state.next_slot and state.next_slot > now) or (
+            state.brake_until and state.brake_until > now
+        )
+        if closed:
+            return Slot(False, state)
+        self.hosts[host] = replace(state, next_slot=until)
+        return Slot(True, state)
 
-def world(http: Http, clock: Callable[[], datetime]) -> World:
+    def put_host(self, host: str, state: HostState) -> None:
+        self.hosts[host] = replace(state, next_slot=self.hosts.get(host, HostState()).next_slot)
+
+    def open_window(self, window_end: datetime, hosts: int) -> bool:
+        if self.window != window_end:
+            self.window, self.down = window_end, 0
+        self.window_hosts = hosts
+        return self.frozen
+
+    def report_down(self, window_end: datetime) -> bool:
+        if self.window == window_end:
+            self.down += 1
+            self.frozen = self.frozen or is_outage(down=self.down, hosts=self.window_hosts)
+        return self.frozen
+
+    def thaw(self) -> None:
+        self.frozen = False
+
+    def checkpoint(self, gate: str) -> Checkpoint:
+        return self.checkpoints.get(gate, Checkpoint())
+
+    def put_checkpoint(self, gate: str, checkpoint: Checkpoint) -> None:
+        self.checkpoints[gate] = checkpoint
+
+
+def world(
+    http: Http, clock: Callable[[], datetime], pause: Callable[[timedelta], None] = lambda span: None
+) -> World:
     """Return a world in memory; ids count up."""
     numbers = count(1)
     return World(
@@ -172,5 +264,6 @@ def world(http: Http, clock: Callable[[], datetime]) -> World:
         gates=MemoryGates(),
         http=http,
         clock=clock,
+        pause=pause,
         new_id=lambda: f"id-{next(numbers)}",
     )

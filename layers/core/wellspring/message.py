@@ -19,6 +19,8 @@ class FetchMessage(BaseModel):
     due_at: AwareDatetime | None = None
     window_end: AwareDatetime | None = None
     manual: bool = False
+    frozen: bool = False
+    """Set by the planner during an outage of our own: failures are not counted."""
 
     def base(self, started_at: datetime) -> datetime:
         """The time that the attempt counts for: the plan's window end, or a manual fetch's start."""
@@ -32,6 +34,8 @@ class FetchMessage(BaseModel):
             fields["due_at"] = timestamps.to_text(self.due_at)
         if self.window_end:
             fields["window_end"] = timestamps.to_text(self.window_end)
+        if self.frozen:
+            fields["frozen"] = True
         return json.dumps(fields)
 
 
@@ -51,6 +55,10 @@ def parse(body: str) -> FetchMessage:
             'The message has no "due_at" and "window_end": a fetch by hand says "manual": true.'
         )
     return message
+
+
+def is_dry_run(event: object) -> bool:
+    return isinstance(event, Mapping) and event.get("dry_run") is True
 
 
 def window_end(event: object, *, now: datetime) -> datetime:

@@ -2,14 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from urllib.parse import urlsplit
 
 from wellspring.config import Config
 from wellspring.errors import ErrorClass
 
-__all__ = ["Config", "Cursor", "Entry", "FetchLog", "Health", "Lease", "Post", "Source", "Status", "Window"]
+__all__ = [
+    "Config",
+    "Cursor",
+    "Entry",
+    "FetchLog",
+    "Health",
+    "Lease",
+    "Moved",
+    "Pace",
+    "Post",
+    "Source",
+    "Status",
+    "Window",
+]
 
 
 class Status(StrEnum):
@@ -40,7 +53,44 @@ class Health:
     """What went wrong lately, and how often in a row."""
 
     failures: int = 0
+    """In a row, whatever they were."""
+    attempt: int = 0
+    """Failures since the circuit was last closed or opened; adaptive sources retry by it."""
     error_class: ErrorClass | None = None
+    """Of the last poll; None after a success."""
+    circuit_until: datetime | None = None
+    quarantined_at: datetime | None = None
+    gone: int = 0
+    """How often in a row the server said that the source is gone."""
+    reason: str | None = None
+    """Why the source was disabled, if we did it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """What the next time is made of, beside the configuration."""
+
+    interval: timedelta | None = None
+    """The learned interval of an adaptive source."""
+    cache: timedelta | None = None
+    """How long the server's cache headers ask us to stay away."""
+    document: timedelta | None = None
+    """How long the document itself asks us to stay away."""
+    skip_hours: int = 0
+    """Hours of the day (UTC) in which the document asks not to be read, a bit for each."""
+    skip_days: int = 0
+    """Days of the week, Monday first."""
+    retry_at: datetime | None = None
+    """The server's own word: not before."""
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """A permanent redirect that has been seen, and since when."""
+
+    url: str
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +118,28 @@ class Source:
     owner_id: str | None = None
     enabled: bool = True
     created_at: datetime | None = None
+    viewed_at: datetime | None = None
+    previous_url: str | None = None
+    moved: Moved | None = None
     config: Config = field(default_factory=Config)
     cursor: Cursor = field(default_factory=Cursor)
     health: Health = field(default_factory=Health)
     lease: Lease | None = None
-    reasons: tuple[str, ...] = ()
+    pace: Pace = field(default_factory=Pace)
     next_fetch_at: datetime | None = None
     due_shard: str | None = None
+    mark: str | None = field(default=None, compare=False)
+    """The next time as it is stored, for conditional writes."""
     warnings: tuple[str, ...] = ()
     """What of the stored item could not be read; such a source still works as far as it can."""
+
+    @property
+    def host(self) -> str:
+        """The host that the source is fetched from, empty when its URL cannot be read."""
+        try:
+            return urlsplit(self.url).hostname or ""
+        except ValueError:
+            return ""
 
     @property
     def shown_url(self) -> str:

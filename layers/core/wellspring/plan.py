@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
 
-from wellspring import schedule
+from wellspring import reconcile, schedule
 from wellspring.errors import Unavailable
+from wellspring.hosts import Spacing
 from wellspring.message import FetchMessage
 from wellspring.model import Source
 from wellspring.ports import DueRef, Outgoing, World
+from wellspring.schedule import UNCHANGED
 from wellspring.settings import Defaults, Settings
 
 GATE = "planner"
@@ -18,6 +20,7 @@ SEND_LIMIT = 10
 LONGEST_DELAY = timedelta(seconds=900)
 UNREADABLE_WAIT = timedelta(hours=1)
 FAILED_SENDS_TO_HALT = 3
+NOW = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,8 @@ class Decision:
     next_at: datetime | None = None
     """The next time; None takes the source out of the index."""
     skipped: str | None = None
+    place: timedelta | None = None
+    """Its place among the sources of its host."""
     warnings: tuple[str, ...] = ()
 
 
@@ -41,15 +46,19 @@ class PlanReport:
 
     window_end: datetime
     busy: bool = False
+    frozen: bool = False
     due: int = 0
     enqueued: int = 0
     delayed: int = 0
     not_sent: int = 0
     moved_meanwhile: int = 0
+    repaired: int = 0
     halted: str | None = None
     oldest_seconds: float = 0.0
     skipped: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    """Kept in a dry run alone."""
 
 
 def plan(window_end: datetime, world: World, settings: Settings, *, deadline: datetime) -> PlanReport:
@@ -60,37 +69,104 @@ def plan(window_end: datetime, world: World, settings: Settings, *, deadline: da
         report.busy = True
         return report
     try:
-        for refs in _pages(window_end, world, settings):
-            decisions = _decide_all(refs, window_end, world, settings)
-            report.skipped["not_read"] += len(refs) - len(decisions)
-            _count(decisions, report)
+        for decisions, hosts in _decisions(window_end, world, settings, report):
+            report.frozen = bool(hosts) and world.gates.open_window(window_end, hosts)
             _carry_out(decisions, world, report, deadline)
             if report.halted:
                 break
+        if not report.halted:
+            report.repaired = reconcile.go_on(world, settings, now=now, deadline=deadline)
     finally:
         world.gates.release(GATE, owner)
     return report
 
 
-def decide(ref: DueRef, source: Source, *, window_end: datetime, defaults: Defaults) -> Decision:
+def rehearse(window_end: datetime, world: World, settings: Settings, *, limit: int) -> PlanReport:
+    """Say what a run would do, and write nothing."""
+    report = PlanReport(window_end)
+    for decisions, _ in _decisions(window_end, world, settings, report):
+        report.decisions += decisions
+        if len(report.decisions) >= limit:
+            report.halted = f"only the first {limit} decisions are listed"
+            report.decisions = report.decisions[:limit]
+            break
+    report.enqueued = sum(made.send_after is not None for made in report.decisions)
+    report.delayed = sum(bool(made.send_after) for made in report.decisions)
+    return report
+
+
+def decide(
+    ref: DueRef,
+    source: Source,
+    *,
+    window_end: datetime,
+    defaults: Defaults,
+    host_free: timedelta = NOW,
+    span: timedelta = LONGEST_DELAY,
+) -> Decision:
     """Say what happens to a source that the index lists as due."""
 
     def decision(reasons: tuple[str, ...], **fields: object) -> Decision:
         return Decision(ref=ref, url=source.shown_url, reasons=reasons, warnings=source.warnings, **fields)  # type: ignore[arg-type]
 
-    if not source.enabled:
-        return decision(("disabled",), skipped="disabled")
     if not source.url:
         return decision(("the source has no url",), skipped="no_url", next_at=window_end + UNREADABLE_WAIT)
-    due = schedule.due(source, defaults=defaults)
+    due = schedule.due(source, now=window_end, defaults=defaults)
+    if due is None:
+        why = "left_out" if source.enabled else "disabled"
+        return decision((why,), skipped=why)
     if due.at > window_end:
         return decision((*due.reasons, "not due yet"), skipped="not_due", next_at=due.at)
     free = schedule.free_at(source, defaults=defaults)
-    wait = max(free - window_end, timedelta(0)) if free else timedelta(0)
+    wait = max(free - window_end, NOW) if free else NOW
     if wait > LONGEST_DELAY:
         return decision((*due.reasons, "min-interval"), skipped="min_interval", next_at=free)
-    predicted = schedule.due(schedule.after_poll(source, None, now=window_end), defaults=defaults)
-    return decision(due.reasons, send_after=ceil(wait.total_seconds()), next_at=predicted.at)
+    place = max(wait, host_free)
+    if host_free and place >= span:
+        why = f"the host is taken for {ceil(host_free.total_seconds())} s"
+        return decision((*due.reasons, why), skipped="host_busy", next_at=window_end + place, place=place)
+    after = schedule.after_poll(source, UNCHANGED, now=window_end, defaults=defaults)
+    predicted = schedule.due(after, now=window_end, defaults=defaults)
+    return decision(
+        due.reasons,
+        send_after=ceil(place.total_seconds()),
+        next_at=predicted.at if predicted else None,
+        place=place,
+    )
+
+
+def _decisions(
+    window_end: datetime, world: World, settings: Settings, report: PlanReport
+) -> Iterator[tuple[list[Decision], int]]:
+    """Yield decisions page by page, each with the number of hosts so far."""
+    spacing = Spacing(settings.plan_span)
+    for refs in _pages(window_end, world, settings):
+        found = {source.source_id: source for source in world.sources.read([ref.source_id for ref in refs])}
+        decisions = []
+        for ref in refs:
+            if source := found.get(ref.source_id):
+                decisions.append(_placed(ref, source, spacing, window_end, settings.defaults))
+            else:
+                report.skipped["not_read"] += 1
+        _count(decisions, report)
+        yield decisions, spacing.hosts
+
+
+def _placed(
+    ref: DueRef, source: Source, spacing: Spacing, window_end: datetime, defaults: Defaults
+) -> Decision:
+    host = source.host
+    made = decide(
+        ref,
+        source,
+        window_end=window_end,
+        defaults=defaults,
+        host_free=spacing.free(host),
+        span=spacing.span,
+    )
+    if made.place is not None:
+        spacing.take(host, made.place, schedule.host_delay(source, defaults=defaults))
+    return made
 
 
 def _pages(window_end: datetime, world: World, settings: Settings) -> Iterator[Sequence[DueRef]]:
@@ -103,17 +179,6 @@ def _pages(window_end: datetime, world: World, settings: Settings) -> Iterator[S
             if not page.after:
                 break
             after = page.after
-
-
-def _decide_all(
-    refs: Sequence[DueRef], window_end: datetime, world: World, settings: Settings
-) -> list[Decision]:
-    found = {source.source_id: source for source in world.sources.read([ref.source_id for ref in refs])}
-    return [
-        decide(ref, found[ref.source_id], window_end=window_end, defaults=settings.defaults)
-        for ref in refs
-        if ref.source_id in found
-    ]
 
 
 def _count(decisions: Sequence[Decision], report: PlanReport) -> None:
@@ -158,7 +223,12 @@ def _carry_out(decisions: Sequence[Decision], world: World, report: PlanReport, 
 def _send(batch: Sequence[Decision], world: World, report: PlanReport) -> list[bool]:
     outgoing = [
         Outgoing(
-            FetchMessage(source_id=made.ref.source_id, due_at=made.ref.due_at, window_end=report.window_end),
+            FetchMessage(
+                source_id=made.ref.source_id,
+                due_at=made.ref.due_at,
+                window_end=report.window_end,
+                frozen=report.frozen,
+            ),
             made.send_after or 0,
         )
         for made in batch

@@ -2,6 +2,7 @@
 
 import traceback
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -23,6 +24,8 @@ class Poll:
     signature: str | None = None
     error: FetchError | None = None
     backtrace: str | None = None
+    changed: bool = False
+    """The set of entry ids is another one than last time."""
     created: int = 0
     updated: int = 0
     unchanged: int = 0
@@ -30,6 +33,18 @@ class Poll:
     left_over: int = 0
     filtered: Counter[str] = field(default_factory=Counter)
     entry_errors: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def http_status(self) -> int | None:
+        if self.reply:
+            return self.reply.status
+        return self.error.http_status if self.error else None
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        if self.reply:
+            return self.reply.headers
+        return self.error.headers if self.error else {}
 
     @property
     def status(self) -> Status:

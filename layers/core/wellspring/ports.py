@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
+from wellspring.hosts import HostState
 from wellspring.http import Reply, Request
 from wellspring.message import FetchMessage
 from wellspring.model import FetchLog, Lease, Post, Source, Window
@@ -22,6 +23,13 @@ class DueRef:
 @dataclass(frozen=True, slots=True)
 class DuePage:
     refs: tuple[DueRef, ...]
+    after: str | None = None
+    """Where the next page begins; None on the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePage:
+    sources: tuple[Source, ...]
     after: str | None = None
     """Where the next page begins; None on the last."""
 
@@ -59,11 +67,25 @@ class Sources(Protocol):
     def start(self, source_id: str, lease: Lease, *, due_at: datetime | None) -> Started | Refused:
         """Take the lease, or tell what stands against it, in one conditional write."""
 
-    def release(self, source_id: str, token: str, lease: Lease | None) -> bool:
-        """Give a lease back unused: the earlier one is put in its place."""
+    def release(
+        self, source_id: str, token: str, lease: Lease | None, *, next_fetch_at: datetime | None = None
+    ) -> bool:
+        """Give a lease back unused: the earlier one is put in its place. The next time may move."""
 
-    def finish(self, source: Source, token: str) -> bool:
-        """Write what the attempt changed and release the lease; False when the lease is no longer ours."""
+    def finish(self, before: Source, after: Source, token: str) -> bool:
+        """Write what an attempt changed; False when the lease is no longer ours.
+
+        Only what differs is written, so that a person's edit during the fetch survives.
+        """
+
+    def view(self, source_id: str, viewed_at: datetime) -> Source | None:
+        """Note that somebody looked, and return the source; None when there is none."""
+
+    def relist(self, source: Source, *, to: datetime) -> bool:
+        """Enter a source in the due index at a time, unless somebody moved it since it was read."""
+
+    def scan(self, *, after: str | None = None, limit: int = 100) -> SourcePage:
+        """Return sources in no order, page by page."""
 
 
 class Posts(Protocol):
@@ -100,12 +122,49 @@ class Queue(Protocol):
         """Put a body that nobody can work off on the dead-letter queue."""
 
 
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Whether a host's next place was taken. `state` is the host as it was before."""
+
+    taken: bool
+    state: HostState
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """How far a long pass over a table has come, and when it began."""
+
+    began_at: datetime | None = None
+    after: str | None = None
+    """None when the pass is complete."""
+
+
 class Gates(Protocol):
     def acquire(self, gate: str, owner: str, *, now: datetime, until: datetime) -> bool:
         """Take a named lease unless another owner holds it."""
 
     def release(self, gate: str, owner: str) -> bool:
         """Give it back, if it is still ours."""
+
+    def take_slot(self, host: str, *, now: datetime, until: datetime) -> Slot:
+        """Take the host's next place and close it until then, unless it is closed or braked."""
+
+    def put_host(self, host: str, state: HostState) -> None:
+        """Write down what a failure or a recovery says about the host; its next place stays."""
+
+    def open_window(self, window_end: datetime, hosts: int) -> bool:
+        """Say how many hosts a planner window has; the answer is whether failures are frozen."""
+
+    def report_down(self, window_end: datetime) -> bool:
+        """Count one more host that is down in this window; the answer is whether failures are frozen."""
+
+    def thaw(self) -> None:
+        """A fetch succeeded: failures count again."""
+
+    def checkpoint(self, gate: str) -> Checkpoint:
+        """Return how far a long pass has come."""
+
+    def put_checkpoint(self, gate: str, checkpoint: Checkpoint) -> None: ...
 
 
 class Http(Protocol):
@@ -124,4 +183,5 @@ class World:
     gates: Gates
     http: Http
     clock: Callable[[], datetime]
+    pause: Callable[[timedelta], None]
     new_id: Callable[[], str]

@@ -21,7 +21,7 @@ def log_of(
 ) -> FetchLog:
     """Return the row of an attempt; `after` is the source as the attempt leaves it."""
     reply, error = poll.reply, poll.error
-    headers = reply.headers if reply else {}
+    headers = poll.headers
     return FetchLog(
         source_id=after.source_id,
         started_at=started_at,
@@ -32,7 +32,7 @@ def log_of(
         message_id=message_id,
         manual=manual,
         expires_at=started_at + kept,
-        http_status=reply.status if reply else error.http_status if error else None,
+        http_status=poll.http_status,
         headers={name: headers[name][:100] for name in KEPT_HEADERS if name in headers},
         bytes=len(reply.body) if reply else 0,
         entries=len(poll.document.entries) if poll.document else 0,
@@ -47,5 +47,5 @@ def log_of(
         error_class=error.error_class if error else None,
         error_message=str(error)[:200] if error else None,
         next_fetch_at=after.next_fetch_at,
-        reasons=after.reasons,
+        reasons=after.pace.reasons,
     )

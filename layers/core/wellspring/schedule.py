@@ -1,82 +1,201 @@
 """Owns the arithmetic of time: when a source is due, what a poll's outcome changes, who may start. Pure."""
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
+from hashlib import blake2b
 from zlib import crc32
 
-from wellspring import timestamps
-from wellspring.config import Interval
+from wellspring import cadences, hints, timestamps
+from wellspring.cadences import Due
+from wellspring.config import Activity, Adaptive
 from wellspring.errors import ErrorClass
-from wellspring.model import Source
+from wellspring.hints import DocumentHints
+from wellspring.model import Health, Pace, Source
+from wellspring.retries import retry
 from wellspring.settings import Defaults
 
-BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
-TICK = timedelta(seconds=1)
-MAX_EXPONENT = 30
+GONE_PROBES = 3
+GONE_PROBE_EVERY = timedelta(days=7)
+HEALTHY = Health()
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
-    """When a source is due, and the reasons that led there."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a poll means for the schedule."""
 
-    at: datetime
-    reasons: tuple[str, ...]
-
-
-def due(source: Source, *, defaults: Defaults) -> Due:
-    """Return when the source is due by what is stored on it."""
-    cadence, cursor, failures = source.config.cadence, source.cursor, source.health.failures
-    if not isinstance(cadence, Interval):
-        polled = cursor.last_polled_at
-        return Due(
-            timestamps.ceil(polled + TICK) if polled else BEGINNING, ("always: due at every planner run",)
-        )
-    interval = timedelta(minutes=cadence.every_minutes)
-    why = f"interval {_shown(interval)}"
-    if failures and cursor.last_polled_at:
-        wait = backoff(source, interval, defaults=defaults)
-        plural = "failure" if failures == 1 else "failures"
-        return Due(
-            timestamps.ceil(cursor.last_polled_at + wait),
-            (why, f"{failures} {plural} in a row: waits {_shown(wait)} since the last poll"),
-        )
-    if cursor.last_fetch_at is None:
-        return Due(BEGINNING, (why, "never fetched"))
-    return Due(timestamps.ceil(cursor.last_fetch_at + interval), (f"{why} since the last success",))
+    error_class: ErrorClass | None = None
+    changed: bool = False
+    """The set of entry ids is another one than last time."""
+    charged: bool = True
+    """False when our own outage or the whole host is to blame for the failure."""
+    answered: bool = False
+    """There was a response, whose headers say what `cache` and `retry_at` are."""
+    cache: timedelta | None = None
+    retry_at: datetime | None = None
+    document: DocumentHints | None = None
+    """None when there was no new document: then the last one's hints still hold."""
 
 
-def backoff(source: Source, interval: timedelta, *, defaults: Defaults) -> timedelta:
-    """Return how long a failing source waits: doubled with each failure, capped, never under its interval."""
-    own = source.config.max_backoff_hours
-    cap = defaults.max_backoff if own is None else timedelta(hours=own)
-    minutes = interval.total_seconds() / 60 * 2 ** min(source.health.failures, MAX_EXPONENT)
-    return max(interval, min(cap, timedelta(minutes=min(minutes, cap.total_seconds() / 60 + 1))))
+UNCHANGED = Outcome()
+"""What most polls come to. The planner predicts with it, so that the finish writes the same index keys."""
+
+
+def due(source: Source, *, now: datetime, defaults: Defaults) -> Due | None:
+    """Return when the source is due by what is stored on it; None when the schedule leaves it out."""
+    if not source.enabled:
+        return None
+    if source.health.gone:
+        base = source.cursor.last_polled_at or now
+        return Due(base + GONE_PROBE_EVERY, ("gone: probed once a week",))
+    if source.health.quarantined_at:
+        return _probe(source, now=now, defaults=defaults)
+    found = cadences.due(source, now=now, defaults=defaults)
+    return None if found is None else _with_the_servers_word(source, found, defaults=defaults)
 
 
 def after_poll(
-    source: Source, error_class: ErrorClass | None, *, now: datetime, due_at: datetime | None = None
+    source: Source,
+    outcome: Outcome,
+    *,
+    now: datetime,
+    due_at: datetime | None = None,
+    defaults: Defaults,
 ) -> Source:
-    """Return the source as an attempt leaves it. `now` is the window end of the plan that sent it.
+    """Return the source as an attempt leaves it. `now` is the window end of the plan that sent it."""
+    before = source.cursor
+    done = before.due_at if due_at is None or (before.due_at and before.due_at > due_at) else due_at
+    fetched = now if outcome.error_class is None else before.last_fetch_at
+    health = health_after(source, outcome, now=now, defaults=defaults)
+    return replace(
+        source,
+        enabled=source.enabled and health.gone <= GONE_PROBES,
+        cursor=replace(before, last_fetch_at=fetched, last_polled_at=now, due_at=done),
+        health=health,
+        pace=pace_after(source, outcome, health, defaults=defaults),
+    )
 
-    The planner calls this without an error before the poll, to predict the next time: most
-    polls end that way, and then the finish writes the same index keys, which costs nothing.
-    """
-    done = max(filter(None, (source.cursor.due_at, due_at)), default=None)
-    cursor = replace(source.cursor, last_polled_at=now, due_at=done)
-    if error_class is None:
-        return replace(
-            source,
-            cursor=replace(cursor, last_fetch_at=now),
-            health=replace(source.health, failures=0, error_class=None),
-        )
-    health = replace(source.health, failures=source.health.failures + 1, error_class=error_class)
-    return replace(source, cursor=cursor, health=health)
+
+def pace_after(source: Source, outcome: Outcome, health: Health, *, defaults: Defaults) -> Pace:
+    """Return what a poll teaches about the source's rhythm; without a new document the old hints hold."""
+    pace, document = source.pace, outcome.document
+    interval = cadences.learned(source, outcome.error_class, health, outcome.changed, defaults=defaults)
+    cache = outcome.cache if outcome.answered else pace.cache
+    if document is None and (interval, cache, outcome.retry_at) == (pace.interval, pace.cache, pace.retry_at):
+        return pace
+    return Pace(
+        interval=interval,
+        cache=cache,
+        retry_at=outcome.retry_at,
+        document=document.stay_away if document else pace.document,
+        skip_hours=document.skip_hours if document else pace.skip_hours,
+        skip_days=document.skip_days if document else pace.skip_days,
+    )
+
+
+def health_after(source: Source, outcome: Outcome, *, now: datetime, defaults: Defaults) -> Health:
+    """Return what a poll makes of the source's health; a success is a fresh start."""
+    if outcome.error_class is None:
+        return HEALTHY
+    before = replace(source.health, error_class=outcome.error_class)
+    if outcome.error_class is ErrorClass.GONE:
+        gone = before.gone + 1
+        reason = "gone: the server answered 410 to three weekly probes" if gone > GONE_PROBES else None
+        return replace(before, failures=before.failures + 1, gone=gone, reason=reason)
+    if not outcome.charged:
+        return before
+    failures, attempt = before.failures + 1, before.attempt + 1
+    policy = retry(outcome.error_class)
+    spent = attempt >= policy.attempts
+    limit = source.config.max_consecutive_failures
+    limit = defaults.max_failures if limit is None else limit
+    return replace(
+        before,
+        failures=failures,
+        attempt=0 if spent else attempt,
+        circuit_until=now + policy.circuit if spent and isinstance(source.config.cadence, Adaptive) else None,
+        quarantined_at=before.quarantined_at or (now if limit and failures >= limit else None),
+    )
+
+
+def first_time(source: Source, *, now: datetime, bulk: bool, defaults: Defaults) -> datetime:
+    """Return when a new source is polled first: at once, or spread over its interval when many come."""
+    if not bulk:
+        return now
+    return now + cadences.usual_interval(source, defaults=defaults) * _share(source.source_id, "first")
+
+
+def _probe(source: Source, *, now: datetime, defaults: Defaults) -> Due | None:
+    if not defaults.probe:
+        return None
+    at = (source.cursor.last_polled_at or now) + defaults.probe
+    why = (
+        f"quarantined after {source.health.failures} failures: probed every {cadences.shown(defaults.probe)}"
+    )
+    return Due(timestamps.ceil(at), (why,))
+
+
+def _with_the_servers_word(source: Source, found: Due, *, defaults: Defaults) -> Due:
+    """Move the time behind what the server asked for; an explicit interval obeys Retry-After alone."""
+    at, reasons, pace = found.at, list(found.reasons), source.pace
+    polled = source.cursor.last_polled_at
+    if polled and isinstance(source.config.cadence, Adaptive | Activity):
+        at = _hinted(source, at, polled, reasons, defaults=defaults)
+    if pace.retry_at and pace.retry_at > at:
+        at = pace.retry_at
+        reasons.append(f"Retry-After: not before {timestamps.to_text(at)}")
+    return Due(timestamps.ceil(at), tuple(reasons))
+
+
+def _hinted(
+    source: Source, at: datetime, polled: datetime, reasons: list[str], *, defaults: Defaults
+) -> datetime:
+    pace = source.pace
+    for span, name in ((pace.cache, "the server's cache headers"), (pace.document, "the feed's own hint")):
+        if span and polled + span > at:
+            at = polled + span
+            reasons.append(f"{name}: {cadences.shown(span)}")
+    at = _skip(source, at, reasons)
+    jitter = _jitter(source, at, polled, defaults=defaults)
+    if jitter:
+        at = _skip(source, at + jitter, reasons)
+        reasons.append(f"jitter +{cadences.shown(jitter)}")
+    return at
+
+
+def _skip(source: Source, at: datetime, reasons: list[str]) -> datetime:
+    pace = source.pace
+    moved = hints.after_skipped(at, skip_hours=pace.skip_hours, skip_days=pace.skip_days)
+    if moved != at:
+        reasons.append(f"the feed skips this time: not before {timestamps.to_text(moved)}")
+    return moved
+
+
+def _jitter(source: Source, at: datetime, since: datetime, *, defaults: Defaults) -> timedelta:
+    """Return a delay that two computations agree on: it comes from the source and the time alone."""
+    own = getattr(source.config.cadence, "jitter_percent", None)
+    share = defaults.jitter if own is None else own / 100
+    seconds = (at - since).total_seconds() * share * _share(source.source_id, timestamps.to_text(at))
+    return timedelta(seconds=int(seconds))
+
+
+def _share(*parts: str) -> float:
+    digest = blake2b("\x1f".join(parts).encode(), digest_size=6).digest()
+    return int.from_bytes(digest) / 2**48
 
 
 def min_interval(source: Source, *, defaults: Defaults) -> timedelta:
     own = source.config.min_interval_seconds
     return defaults.min_interval if own is None else timedelta(seconds=own)
+
+
+def host_delay(source: Source, *, defaults: Defaults) -> timedelta:
+    """Return how far apart a host's requests are: by the source, else the host, the type, the stack."""
+    own = source.config.host_delay_seconds
+    if own is not None:
+        return timedelta(seconds=own)
+    by_type = defaults.type_delays.get(source.type, defaults.host_delay)
+    return defaults.host_delays.get(source.host, by_type)
 
 
 def free_at(source: Source, *, defaults: Defaults) -> datetime | None:
@@ -100,6 +219,8 @@ class Refusal(StrEnum):
     DONE = "already_done"
     IN_FLIGHT = "in_flight"
     TOO_SOON = "too_soon"
+    HOST_BUSY = "host_busy"
+    HOST_BRAKED = "host_braked"
 
 
 def refusal(source: Source | None, *, due_at: datetime | None, now: datetime) -> Refusal | None:
@@ -115,11 +236,3 @@ def refusal(source: Source | None, *, due_at: datetime | None, now: datetime) ->
     if source.lease and source.lease.free_at and now < source.lease.free_at:
         return Refusal.TOO_SOON
     return None
-
-
-def _shown(span: timedelta) -> str:
-    seconds = span.total_seconds()
-    for unit, size in (("h", 3600), ("min", 60)):
-        if seconds >= size and seconds % size == 0:
-            return f"{seconds / size:g} {unit}"
-    return f"{seconds / 60:g} min" if seconds >= 60 else f"{seconds:g} s"

@@ -1,12 +1,29 @@
 """Owns what the stack is configured with; the only place that reads the environment."""
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from wellspring.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adaption:
+    """How the interval of an adaptive source moves."""
+
+    start: timedelta = timedelta(minutes=60)
+    changed: float = 0.75
+    unchanged: float = 1.25
+    failed: float = 1.5
+    floor: timedelta = timedelta(minutes=5)
+    ceiling: timedelta = timedelta(hours=24)
+
+
+LONGEST_SPAN = 900
+ACTIVITY = "7d=6h, 14d=12h, 30d=24h, 60d=72h, 90d=168h"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +33,21 @@ class Defaults:
     min_interval: timedelta = timedelta(seconds=1)
     max_backoff: timedelta = timedelta(hours=24)
     max_age: timedelta = timedelta(days=7)
+    max_failures: int = 10
+    probe: timedelta = timedelta(days=7)
+    jitter: float = 0.1
+    adaption: Adaption = Adaption()
+    activity: tuple[tuple[timedelta, timedelta], ...] = (
+        (timedelta(days=7), timedelta(hours=6)),
+        (timedelta(days=14), timedelta(hours=12)),
+        (timedelta(days=30), timedelta(hours=24)),
+        (timedelta(days=60), timedelta(days=3)),
+        (timedelta(days=90), timedelta(days=7)),
+    )
+    """Up to how long nobody has looked, and how often the source is polled then."""
+    host_delay: timedelta = timedelta(seconds=1)
+    host_delays: Mapping[str, timedelta] = field(default_factory=dict)
+    type_delays: Mapping[str, timedelta] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +62,8 @@ class Settings:
     dead_letter_url: str = ""
     shards: int = 4
     defaults: Defaults = Defaults()
+    plan_span: timedelta = timedelta(seconds=60)
+    """How far a planner run may spread its messages: until the next run."""
     fetch_log_days: int = 90
     allow_addresses: tuple[IPv4Network | IPv6Network, ...] = ()
     contact_url: str = ""
@@ -68,15 +102,62 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
         queue_url=text("FETCH_QUEUE_URL"),
         dead_letter_url=text("DEAD_LETTER_QUEUE_URL"),
         shards=int(number("DUE_SHARDS", 4)),
+        plan_span=_period(env.get("SCHEDULE_EXPRESSION", "")),
         defaults=Defaults(
             min_interval=timedelta(seconds=number("MIN_INTERVAL_SECONDS", 1)),
             max_backoff=timedelta(hours=number("MAX_BACKOFF_HOURS", 24)),
             max_age=timedelta(days=number("MAX_AGE_DAYS", 7)),
+            max_failures=int(number("MAX_CONSECUTIVE_FAILURES", 10)),
+            probe=timedelta(days=number("PROBE_DAYS", 7)),
+            jitter=number("JITTER_PERCENT", 10) / 100,
+            adaption=Adaption(
+                start=timedelta(minutes=number("ADAPTIVE_START_MINUTES", 60)),
+                changed=number("ADAPTIVE_CHANGED_FACTOR", 0.75),
+                unchanged=number("ADAPTIVE_UNCHANGED_FACTOR", 1.25),
+                failed=number("ADAPTIVE_FAILED_FACTOR", 1.5),
+                floor=timedelta(minutes=number("ADAPTIVE_FLOOR_MINUTES", 5)),
+                ceiling=timedelta(minutes=number("ADAPTIVE_CEILING_MINUTES", 1440)),
+            ),
+            activity=_steps(env.get("ACTIVITY_STEPS") or ACTIVITY),
+            host_delay=timedelta(seconds=number("HOST_DELAY_SECONDS", 1)),
+            host_delays=_delays("HOST_DELAYS", env.get("HOST_DELAYS", "")),
+            type_delays=_delays("TYPE_DELAYS", env.get("TYPE_DELAYS", "")),
         ),
         fetch_log_days=int(number("FETCH_LOG_DAYS", 90)),
         allow_addresses=networks(env.get("ALLOW_ADDRESSES", "")),
         contact_url=env.get("CONTACT_URL", ""),
     )
+
+
+def _period(expression: str) -> timedelta:
+    """Read the span between two planner runs from the schedule; a cron expression counts as a minute."""
+    found = re.fullmatch(r"rate\((\d+) (minute|hour|day)s?\)", expression.strip())
+    if not found:
+        return timedelta(minutes=1)
+    span = int(found[1]) * {"minute": 60, "hour": 3600, "day": 86_400}[found[2]]
+    return timedelta(seconds=min(span, LONGEST_SPAN))
+
+
+def _steps(text: str) -> tuple[tuple[timedelta, timedelta], ...]:
+    """Read the table of idle times: 7d=6h, 14d=12h."""
+    steps = []
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)d\s*=\s*(\d+(?:\.\d+)?)h\s*", part)
+        if not found:
+            raise InvalidInput(f"ACTIVITY_STEPS must look like {ACTIVITY!r}, found {text!r}.")
+        steps.append((timedelta(days=float(found[1])), timedelta(hours=float(found[2]))))
+    return tuple(sorted(steps))
+
+
+def _delays(name: str, text: str) -> dict[str, timedelta]:
+    """Read seconds by name: example.org=5, slow.example=30."""
+    parts = [part.partition("=") for part in text.split(",") if part.strip()]
+    try:
+        return {key.strip().lower(): timedelta(seconds=float(seconds)) for key, _, seconds in parts}
+    except ValueError:
+        raise InvalidInput(
+            f"{name} must look like 'example.org=5, other.example=0', found {text!r}."
+        ) from None
 
 
 def networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:

@@ -10,7 +10,7 @@ from wellspring import timestamps
 from wellspring.batch import BatchReport
 from wellspring.fetch import Run
 from wellspring.model import Status
-from wellspring.plan import PlanReport
+from wellspring.plan import Decision, PlanReport
 
 NAMESPACE = "Wellspring"
 
@@ -36,6 +36,10 @@ def planned(report: PlanReport) -> dict[str, Any]:
         "skipped": {reason: number for reason, number in report.skipped.items() if number},
         "oldest_due_seconds": round(report.oldest_seconds, 3),
     }
+    if report.repaired:
+        summary["repaired"] = report.repaired
+    if report.frozen:
+        summary["frozen"] = "Most hosts were down: failures are not counted until a fetch succeeds."
     if report.busy:
         summary["busy"] = "Another planner is at work; this one did nothing."
     if report.halted:
@@ -50,12 +54,39 @@ def planned(report: PlanReport) -> dict[str, Any]:
             "SourcesDelayed": report.delayed,
             "SourcesNotSent": report.not_sent,
             "SourcesSkipped": sum(report.skipped.values()),
+            "SourcesRepaired": report.repaired,
             "PlannerBusy": int(report.busy),
+            "OutageGuard": int(report.frozen),
             "PlannerHalted": int(bool(report.halted)),
         },
         {"OldestDueAge": report.oldest_seconds},
     )
     return summary
+
+
+def rehearsed(report: PlanReport) -> dict[str, Any]:
+    """Return what a run would do; nothing is logged or counted."""
+    return {
+        "dry_run": True,
+        "window_end": timestamps.to_text(report.window_end),
+        "enqueued": report.enqueued,
+        "delayed": report.delayed,
+        "skipped": {reason: number for reason, number in report.skipped.items() if number},
+        "decisions": [_decision(made) for made in report.decisions],
+    } | ({"note": report.halted} if report.halted else {})
+
+
+def _decision(made: Decision) -> dict[str, Any]:
+    fields = {
+        "source_id": made.ref.source_id,
+        "url": made.url,
+        "due_at": made.ref.mark,
+        "delay_seconds": made.send_after,
+        "skipped": made.skipped,
+        "next_fetch_at": timestamps.to_text(made.next_at) if made.next_at else None,
+        "reasons": list(made.reasons),
+    }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def refused(sentence: str) -> dict[str, str]:
@@ -85,6 +116,7 @@ def fetched(report: BatchReport) -> dict[str, Any]:
         | {
             "PostsCreated": sum(log.created for log in logs),
             "PostsUpdated": sum(log.updated for log in logs),
+            "SourcesQuarantined": sum("quarantined" in run.news for run in report.runs),
             "EntriesFailed": sum(log.failed for log in logs),
             "MessagesBuried": len(report.buried),
             "MessagesHandedBack": len(report.hand_back),
@@ -112,6 +144,8 @@ def _tell(run: Run) -> None:
             "next_fetch_at": timestamps.to_text(log.next_fetch_at) if log.next_fetch_at else None,
             "reasons": list(log.reasons),
         }
+    for news in run.news:
+        logger().warning(f"source {news}", extra={"source_id": run.source_id, "url": run.url})
     if not run.kept_lease:
         fields["lost_lease"] = True
     if run.backtrace:

@@ -1,5 +1,6 @@
 """Owns the composition: the deployed stack's ports, made once for each function instance."""
 
+import time
 from functools import cache
 from uuid import uuid4
 
@@ -44,5 +45,6 @@ def world(chosen: Settings) -> World:
         gates=DynamoGates(dynamodb, chosen.gates_table),
         http=HttpClient(chosen),
         clock=timestamps.now,
+        pause=lambda span: time.sleep(span.total_seconds()),  # noqa: TID251 - the one place that may wait
         new_id=lambda: uuid4().hex,
     )

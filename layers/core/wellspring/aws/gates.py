@@ -1,14 +1,24 @@
-"""Owns the Gates table: named leases that one owner at a time holds."""
+"""Owns the Gates table: named leases, the hosts' places and brakes, the outage guard, checkpoints."""
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import ClientError
+
+from wellspring import timestamps
+from wellspring.aws import items
+from wellspring.aws.faults import CONDITION_FAILED, code, told_as_unavailable
 from wellspring.aws.writes import update_if
+from wellspring.hosts import HostState
+from wellspring.outage import is_outage
+from wellspring.ports import Checkpoint, Slot
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 KEPT = timedelta(days=30)
+OUTAGE = "outage"
+HOST_FIELDS = ("brake_until", "brakes", "failing", "others", "failed_window")
 
 
 class DynamoGates:
@@ -25,12 +35,7 @@ class DynamoGates:
             {"gate": gate},
             "SET #owner = :owner, #until = :until, #expires_at = :expires_at",
             "attribute_not_exists(#until) OR #until <= :now OR #owner = :owner",
-            {
-                ":owner": owner,
-                ":until": until,
-                ":now": now,
-                ":expires_at": int((until + KEPT).timestamp()),
-            },
+            {":owner": owner, ":until": until, ":now": now, ":expires_at": _expiry(until)},
             what="Taking a lease",
         )
 
@@ -44,3 +49,122 @@ class DynamoGates:
             {":owner": owner},
             what="Giving a lease back",
         )
+
+    def take_slot(self, host: str, *, now: datetime, until: datetime) -> Slot:
+        found = self._change(
+            _host_key(host),
+            "SET #next_slot = :until, #expires_at = :expires_at",
+            "(attribute_not_exists(#next_slot) OR #next_slot <= :now)"
+            " AND (attribute_not_exists(#brake_until) OR #brake_until <= :now)",
+            {":until": until, ":now": now, ":expires_at": _expiry(until)},
+            returned="ALL_OLD",
+        )
+        return Slot(found.done, _host_state(found.item))
+
+    def put_host(self, host: str, state: HostState) -> None:
+        values = {name: getattr(state, name) or None for name in HOST_FIELDS}
+        kept = {name: found for name, found in values.items() if found is not None}
+        gone = [name for name in values if name not in kept]
+        sets = "SET " + ", ".join(f"#{name} = :{name}" for name in kept) if kept else ""
+        removes = "REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
+        self._change(
+            _host_key(host), f"{sets} {removes}", None, {f":{name}": found for name, found in kept.items()}
+        )
+
+    def open_window(self, window_end: datetime, hosts: int) -> bool:
+        grown = self._change(
+            OUTAGE, "SET #hosts = :hosts", "#window = :window", {":hosts": hosts, ":window": window_end}
+        )
+        if not grown.done:
+            grown = self._change(
+                OUTAGE,
+                "SET #hosts = :hosts, #window = :window, #down = :none",
+                None,
+                {":hosts": hosts, ":window": window_end, ":none": 0},
+            )
+        return bool(grown.item.get("frozen"))
+
+    def report_down(self, window_end: datetime) -> bool:
+        counted = self._change(
+            OUTAGE, "ADD #down :one", "#window = :window", {":one": 1, ":window": window_end}
+        )
+        if not counted.done or counted.item.get("frozen"):
+            return bool(counted.item.get("frozen"))
+        if not is_outage(down=int(counted.item.get("down", 0)), hosts=int(counted.item.get("hosts", 0))):
+            return False
+        self._change(OUTAGE, "SET #frozen = :yes", None, {":yes": True})
+        return True
+
+    def thaw(self) -> None:
+        self._change(OUTAGE, "REMOVE #frozen", None, {})
+
+    def checkpoint(self, gate: str) -> Checkpoint:
+        with told_as_unavailable("Reading a checkpoint"):
+            answer = self._client.get_item(TableName=self._table, Key=items.encode({"gate": gate}))
+        found = items.decode(answer.get("Item", {}))
+        began_at = found.get("began_at")
+        return Checkpoint(timestamps.from_text(began_at) if began_at else None, found.get("after"))
+
+    def put_checkpoint(self, gate: str, checkpoint: Checkpoint) -> None:
+        item = {"gate": gate, "began_at": checkpoint.began_at, "after": checkpoint.after}
+        with told_as_unavailable("Writing a checkpoint"):
+            self._client.put_item(TableName=self._table, Item=items.encode(item))
+
+    def _change(
+        self,
+        gate: str,
+        update: str,
+        condition: str | None,
+        values: dict[str, object],
+        *,
+        returned: str = "ALL_NEW",
+    ) -> "_Changed":
+        given: dict[str, Any] = {}
+        if condition:
+            given = {"ConditionExpression": condition, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+        if values:
+            given["ExpressionAttributeValues"] = {name: items.value(found) for name, found in values.items()}
+        with told_as_unavailable("Changing a gate"):
+            try:
+                answer = self._client.update_item(
+                    TableName=self._table,
+                    Key=items.encode({"gate": gate}),
+                    UpdateExpression=update,
+                    ExpressionAttributeNames=items.names(update, condition or ""),
+                    ReturnValues=returned,  # type: ignore[arg-type]
+                    **given,
+                )
+            except ClientError as error:
+                if code(error) != CONDITION_FAILED:
+                    raise
+                item: Any = error.response.get("Item", {})
+                return _Changed(False, items.decode(item))
+        return _Changed(True, items.decode(answer.get("Attributes", {})))
+
+
+class _Changed:
+    def __init__(self, done: bool, item: dict[str, Any]) -> None:
+        self.done = done
+        self.item = item
+
+
+def _host_key(host: str) -> str:
+    return f"host#{host}"
+
+
+def _expiry(moment: datetime) -> int:
+    return int((moment + KEPT).timestamp())
+
+
+def _host_state(item: dict[str, Any]) -> HostState:
+    def moment(name: str) -> datetime | None:
+        return timestamps.from_text(item[name]) if item.get(name) else None
+
+    return HostState(
+        next_slot=moment("next_slot"),
+        brake_until=moment("brake_until"),
+        brakes=int(item.get("brakes", 0)),
+        failing=item.get("failing"),
+        others=bool(item.get("others", False)),
+        failed_window=moment("failed_window"),
+    )

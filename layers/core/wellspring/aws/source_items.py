@@ -1,13 +1,13 @@
 """Owns a source's item: written whole by us, read with patience, since people write items by hand."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from wellspring import config, timestamps
 from wellspring.aws import items
 from wellspring.errors import ErrorClass
-from wellspring.model import Cursor, Health, Lease, Source
+from wellspring.model import Cursor, Health, Lease, Moved, Pace, Source
 
 
 def item_of(source: Source) -> items.Item:
@@ -20,10 +20,13 @@ def item_of(source: Source) -> items.Item:
             "owner_id": source.owner_id,
             "enabled": source.enabled,
             "created_at": source.created_at,
+            "viewed_at": source.viewed_at,
+            "previous_url": source.previous_url,
+            "moved": moved_fields(source.moved) if source.moved else None,
             "config": source.config.model_dump(exclude_defaults=True),
             "cursor": cursor_fields(source.cursor),
             "health": health_fields(source.health),
-            "pace": pace_fields(source),
+            "pace": pace_fields(source.pace),
             "lease": lease_fields(source.lease) if source.lease else None,
             "next_fetch_at": source.next_fetch_at,
             "due_shard": source.due_shard,
@@ -43,11 +46,32 @@ def cursor_fields(cursor: Cursor) -> dict[str, object]:
 
 
 def health_fields(health: Health) -> dict[str, object]:
-    return {"failures": health.failures or None, "error_class": health.error_class}
+    return {
+        "failures": health.failures or None,
+        "attempt": health.attempt or None,
+        "error_class": health.error_class,
+        "circuit_until": health.circuit_until,
+        "quarantined_at": health.quarantined_at,
+        "gone": health.gone or None,
+        "reason": health.reason,
+    }
 
 
-def pace_fields(source: Source) -> dict[str, object]:
-    return {"reasons": list(source.reasons)}
+def pace_fields(pace: Pace) -> dict[str, object]:
+    """Spans are whole seconds, sets of hours and days one number each: the item is billed by its size."""
+    return {
+        "interval": _whole_seconds(pace.interval),
+        "cache": _whole_seconds(pace.cache),
+        "document": _whole_seconds(pace.document),
+        "skip_hours": pace.skip_hours or None,
+        "skip_days": pace.skip_days or None,
+        "retry_at": pace.retry_at,
+        "reasons": list(pace.reasons),
+    }
+
+
+def moved_fields(moved: Moved) -> dict[str, object]:
+    return {"url": moved.url, "since": moved.since}
 
 
 def lease_fields(lease: Lease) -> dict[str, object]:
@@ -74,6 +98,9 @@ def source_of(item: Mapping[str, Any]) -> Source:
         owner_id=reader.text("owner_id"),
         enabled=reader.fields.get("enabled") is not False,
         created_at=reader.moment("created_at"),
+        viewed_at=reader.moment("viewed_at"),
+        previous_url=reader.text("previous_url"),
+        moved=_moved(reader.below("moved")),
         config=read_config,
         cursor=Cursor(
             last_fetch_at=cursor.moment("last_fetch_at"),
@@ -83,7 +110,15 @@ def source_of(item: Mapping[str, Any]) -> Source:
             last_modified=cursor.text("last_modified"),
             signature=cursor.text("signature"),
         ),
-        health=Health(failures=health.count("failures"), error_class=_error_class(health)),
+        health=Health(
+            failures=health.count("failures"),
+            attempt=health.count("attempt"),
+            error_class=_error_class(health),
+            circuit_until=health.moment("circuit_until"),
+            quarantined_at=health.moment("quarantined_at"),
+            gone=health.count("gone"),
+            reason=health.text("reason"),
+        ),
         lease=Lease(
             started_at=started_at,
             token=lease.text("token"),
@@ -92,9 +127,18 @@ def source_of(item: Mapping[str, Any]) -> Source:
         )
         if started_at
         else None,
-        reasons=tuple(str(reason) for reason in pace.fields.get("reasons") or ()),
+        pace=Pace(
+            interval=pace.span("interval"),
+            cache=pace.span("cache"),
+            document=pace.span("document"),
+            skip_hours=pace.count("skip_hours"),
+            skip_days=pace.count("skip_days"),
+            retry_at=pace.moment("retry_at"),
+            reasons=tuple(str(reason) for reason in pace.fields.get("reasons") or ()),
+        ),
         next_fetch_at=reader.moment("next_fetch_at"),
         due_shard=reader.text("due_shard"),
+        mark=reader.text("next_fetch_at"),
         warnings=(*reader.warnings, *config_warnings),
     )
 
@@ -135,8 +179,21 @@ class _Reader:
         self._warn(name, "a whole number", found)
         return 0
 
+    def span(self, name: str) -> timedelta | None:
+        seconds = self.count(name)
+        return timedelta(seconds=seconds) if seconds else None
+
     def _warn(self, name: str, expected: str, found: object) -> None:
         self.warnings.append(f"{self.path}{name}: expected {expected}, found {str(found)[:60]!r}")
+
+
+def _moved(reader: _Reader) -> Moved | None:
+    url, since = reader.text("url"), reader.moment("since")
+    return Moved(url=url, since=since) if url and since else None
+
+
+def _whole_seconds(span: timedelta | None) -> int | None:
+    return round(span.total_seconds()) if span else None
 
 
 def _error_class(health: _Reader) -> ErrorClass | None:

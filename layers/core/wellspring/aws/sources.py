@@ -1,7 +1,7 @@
 """Owns the Sources table: the due index, the lease, and what an attempt leaves on a source."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from wellspring.aws import source_items as stored
 from wellspring.aws.faults import CONDITION_FAILED, code, told_as_unavailable
 from wellspring.aws.writes import put_if, update_if
 from wellspring.model import Lease, Source
-from wellspring.ports import DuePage, DueRef, Refused, Started
+from wellspring.ports import DuePage, DueRef, Refused, SourcePage, Started
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -28,6 +28,13 @@ MAY_START = (
     " AND (attribute_not_exists(#lease.#until) OR #lease.#until <= :now)"
     " AND (attribute_not_exists(#lease.#free_at) OR #lease.#free_at <= :now)"
 )
+MAPS: dict[str, Callable[[Any], object]] = {
+    "cursor": stored.cursor_fields,
+    "health": stored.health_fields,
+    "pace": stored.pace_fields,
+    "lease": stored.lease_fields,
+    "moved": stored.moved_fields,
+}
 NOT_DONE = " AND (attribute_not_exists(#cursor.#due_at) OR #cursor.#due_at < :due_at)"
 
 
@@ -117,34 +124,75 @@ class DynamoSources:
                 return Refused(stored.source_of(item) if item else None)
         return Started(stored.source_of(answer["Attributes"]))
 
-    def release(self, source_id: str, token: str, lease: Lease | None) -> bool:
-        return self._update(
-            source_id,
-            "SET #lease = :lease" if lease else "REMOVE #lease",
-            "#lease.#token = :token",
-            {":token": token} | ({":lease": stored.lease_fields(lease)} if lease else {}),
-            what="Giving a lease back",
-        )
+    def release(
+        self, source_id: str, token: str, lease: Lease | None, *, next_fetch_at: datetime | None = None
+    ) -> bool:
+        fields: dict[str, object] = {"lease": stored.lease_fields(lease) if lease else None}
+        if next_fetch_at:
+            fields["next_fetch_at"] = next_fetch_at
+        return self._write(source_id, token, fields, what="Giving a lease back")
 
-    def finish(self, source: Source, token: str) -> bool:
-        """Write the whole maps: nobody else writes them while the lease is held."""
-        fields = {
-            "cursor": stored.cursor_fields(source.cursor),
-            "health": stored.health_fields(source.health),
-            "pace": stored.pace_fields(source),
-            "lease": stored.lease_fields(source.lease) if source.lease else None,
-            "next_fetch_at": source.next_fetch_at,
-            "due_shard": source.due_shard,
-            "title": source.title,
+    def finish(self, before: Source, after: Source, token: str) -> bool:
+        fields: dict[str, object] = {
+            "next_fetch_at": after.next_fetch_at,
+            "due_shard": after.due_shard if after.next_fetch_at else None,
         }
-        kept = {name: found for name, found in fields.items() if found is not None}
+        for name, fields_of in MAPS.items():
+            old, new = getattr(before, name), getattr(after, name)
+            if old != new:
+                fields[name] = fields_of(new) if new else None
+        for name in ("url", "previous_url", "title", "enabled"):
+            if getattr(before, name) != getattr(after, name):
+                fields[name] = getattr(after, name)
+        return self._write(after.source_id, token, fields, what="Finishing a fetch")
+
+    def view(self, source_id: str, viewed_at: datetime) -> Source | None:
+        update, condition = "SET #viewed_at = :viewed_at", "attribute_exists(#source_id)"
+        with told_as_unavailable("Noting a view"):
+            try:
+                answer = self._client.update_item(
+                    TableName=self._table,
+                    Key=items.encode({"source_id": source_id}),
+                    UpdateExpression=update,
+                    ConditionExpression=condition,
+                    ExpressionAttributeNames=items.names(update, condition),
+                    ExpressionAttributeValues=items.encode({":viewed_at": viewed_at}),
+                    ReturnValues="ALL_NEW",
+                )
+            except ClientError as error:
+                if code(error) != CONDITION_FAILED:
+                    raise
+                return None
+        return stored.source_of(answer["Attributes"])
+
+    def relist(self, source: Source, *, to: datetime) -> bool:
+        shard = str(schedule.shard_of(source.source_id, self._shards))
+        unmoved = "#next_fetch_at = :mark" if source.mark else "attribute_not_exists(#next_fetch_at)"
         return self._update(
             source.source_id,
-            "SET " + ", ".join(f"#{name} = :{name}" for name in kept),
-            "#lease.#token = :token",
-            {f":{name}": found for name, found in kept.items()} | {":token": token},
-            what="Finishing a fetch",
+            "SET #due_shard = :shard, #next_fetch_at = :to",
+            f"attribute_exists(#source_id) AND {unmoved}",
+            {":shard": shard, ":to": to} | ({":mark": source.mark} if source.mark else {}),
+            what="Entering a source in the schedule",
         )
+
+    def scan(self, *, after: str | None = None, limit: int = 100) -> SourcePage:
+        start: dict[str, Any] = {"ExclusiveStartKey": json.loads(after)} if after else {}
+        with told_as_unavailable("Reading the sources one after the other"):
+            page = self._client.scan(TableName=self._table, Limit=limit, **start)
+        last = page.get("LastEvaluatedKey")
+        found = tuple(stored.source_of(item) for item in page["Items"])
+        return SourcePage(found, json.dumps(last) if last else None)
+
+    def _write(self, source_id: str, token: str, fields: Mapping[str, object], *, what: str) -> bool:
+        """Set fields and remove those that are None, as long as the lease is ours."""
+        kept = {name: found for name, found in fields.items() if found is not None}
+        gone = [name for name, found in fields.items() if found is None]
+        sets = "SET " + ", ".join(f"#{name} = :{name}" for name in kept) if kept else ""
+        removes = "REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
+        values = {f":{name}": found for name, found in kept.items()} | {":token": token}
+        update = f"{sets} {removes}".strip()
+        return self._update(source_id, update, "#lease.#token = :token", values, what=what)
 
     def _update(
         self, source_id: str, update: str, condition: str, values: Mapping[str, object], *, what: str

@@ -1,8 +1,9 @@
 """Owns the types of sources: each module turns bytes into entries, and is one line in the registry."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from wellspring.hints import DocumentHints
 from wellspring.http import Reply
 from wellspring.model import Entry
 
@@ -14,6 +15,7 @@ class Document:
     entries: tuple[Entry, ...]
     parser: str
     title: str | None = None
+    hints: DocumentHints = field(default_factory=DocumentHints)
 
 
 Parser = Callable[[Reply], Document]

@@ -1,6 +1,7 @@
 """Owns feeds: RSS and Atom bytes to entries, through feedparser."""
 
 import io
+import re
 from calendar import timegm
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,11 +10,14 @@ from urllib.parse import urljoin
 import feedparser
 
 from wellspring.errors import ErrorClass, FetchError
+from wellspring.hints import DocumentHints, document_hints
 from wellspring.http import Reply
 from wellspring.model import Entry
 from wellspring.sources import Document
 from wellspring.sources.text import plain
 
+HEAD = 20_000
+"""Where the channel's own elements are looked for."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -44,7 +48,25 @@ def parse(reply: Reply) -> Document:
         entries=tuple(_entry(raw, reply.url) for raw in feed.entries),
         parser=f"feedparser {feedparser.__version__} {feed.get('version') or 'unknown'}",
         title=plain(feed.feed.get("title", "")) or None,
+        hints=_hints(feed.feed, reply.body),
     )
+
+
+def _hints(channel: Any, body: bytes) -> DocumentHints:
+    """Read the channel's own rhythm; of several hours and days feedparser keeps only the last."""
+    head = body[:HEAD].decode("latin-1")
+    return document_hints(
+        ttl=channel.get("ttl"),
+        period=channel.get("sy_updateperiod"),
+        frequency=channel.get("sy_updatefrequency"),
+        hours=_listed(head, "skipHours", "hour"),
+        days=_listed(head, "skipDays", "day"),
+    )
+
+
+def _listed(head: str, name: str, item: str) -> list[str]:
+    found = re.search(rf"<{name}>(.*?)</{name}>", head, re.DOTALL)
+    return re.findall(rf"<{item}>\s*(\w+)\s*</{item}>", found[1]) if found else []
 
 
 def _entry(raw: Any, base: str) -> Entry:

@@ -1,0 +1,136 @@
+"""What concerns all sources of a host: brakes, blame, moves."""
+
+from datetime import timedelta
+
+import pytest
+
+from builders import NOON, a_source, at
+from wellspring import hosts, moves
+from wellspring.errors import ErrorClass
+from wellspring.hosts import HostState
+from wellspring.http import Reply
+from wellspring.model import Moved
+from wellspring.outage import is_outage
+
+WEEK = 7 * 24 * 60
+QUIET = HostState()
+
+
+def judged(state=QUIET, source_id="a", error_class=ErrorClass.TIMEOUT, **fields):
+    given = {
+        "host": "example.org",
+        "now": NOON,
+        "window": NOON,
+        "retry_at": None,
+        "longest": timedelta(days=1),
+    }
+    return hosts.judge(state, source_id, error_class, **given | fields)
+
+
+def test_the_first_source_to_fail_is_charged_and_the_host_not_braked():
+    verdict = judged()
+    assert verdict.source_is_charged
+    assert (verdict.state.failing, verdict.state.brake_until) == ("a", None)
+
+
+def test_a_host_with_one_source_never_takes_the_blame():
+    assert judged(judged().state).source_is_charged
+
+
+def test_when_another_one_fails_too_the_host_is_charged_and_braked():
+    verdict = judged(judged().state, "b", ErrorClass.HTTP_5XX)
+    assert not verdict.source_is_charged
+    assert verdict.state.brake_until == at(10)
+    again = judged(verdict.state, "a", ErrorClass.HTTP_5XX)
+    assert not again.source_is_charged, "until one succeeds"
+    assert again.state.brake_until == at(20), "longer each time"
+
+
+def test_a_brake_has_an_end():
+    assert judged(HostState(failing="a", others=True, brakes=10**6)).state.brake_until == at(24 * 60)
+
+
+@pytest.mark.parametrize(
+    ("fields", "until"),
+    [
+        pytest.param({}, at(15), id="429 brakes the host"),
+        pytest.param({"retry_at": at(99)}, at(99), id="for as long as it says"),
+    ],
+)
+def test_a_limit_brakes_the_host_at_once(fields, until):
+    assert judged(error_class=ErrorClass.RATE_LIMITED, **fields).state.brake_until == until
+
+
+@pytest.mark.parametrize("host", ["example.substack.com", "medium.com", "a.b.blogspot.com"])
+def test_where_many_publish_a_limit_concerns_the_source_alone(host):
+    assert judged(error_class=ErrorClass.RATE_LIMITED, host=host) is None
+
+
+@pytest.mark.parametrize(
+    "error_class", [ErrorClass.HTTP_4XX, ErrorClass.NOT_FEED, ErrorClass.GONE, ErrorClass.PARSE]
+)
+def test_what_a_document_does_wrong_concerns_the_source_alone(error_class):
+    assert judged(error_class=error_class) is None
+
+
+def test_a_host_reports_an_outage_once_in_a_window():
+    first = judged()
+    assert first.reports_outage
+    assert not judged(first.state).reports_outage
+    assert judged(first.state, window=at(1)).reports_outage
+    assert not judged(window=None).reports_outage, "a fetch by hand has no window"
+
+
+@pytest.mark.parametrize(
+    ("down", "hosts_", "outage"),
+    [
+        pytest.param(3, 4, True, id="most"),
+        pytest.param(2, 4, False, id="half is not most"),
+        pytest.param(3, 3, False, id="with so few hosts nobody can tell"),
+    ],
+)
+def test_our_own_outage(down, hosts_, outage):
+    assert is_outage(down=down, hosts=hosts_) is outage
+
+
+def reply(*hops, url="https://new.example/feed"):
+    return Reply(url=url, status=200, headers={}, hops=hops)
+
+
+OLD = "https://old.example/feed"
+
+
+class TestMoves:
+    def moved(self, source, answer, now=NOON):
+        return moves.after_reply(source, answer, now=now)
+
+    @pytest.mark.parametrize("hops", [(302,), (301, 302), (307,), (303,)])
+    def test_a_passing_redirect_is_never_stored(self, hops):
+        assert self.moved(a_source(url=OLD), reply(*hops)) == a_source(url=OLD)
+
+    def test_a_permanent_one_is_on_probation_first(self):
+        after = self.moved(a_source(url=OLD), reply(301, 308))
+        assert (after.url, after.moved) == (OLD, Moved(url="https://new.example/feed", since=NOON))
+
+    def test_after_seven_days_the_url_changes_and_the_old_one_is_kept(self):
+        source = a_source(url=OLD, moved=Moved(url="https://new.example/feed", since=at(-WEEK)))
+        after = self.moved(source, reply(301))
+        assert (after.url, after.previous_url, after.moved) == ("https://new.example/feed", OLD, None)
+
+    def test_another_target_begins_anew(self):
+        source = a_source(url=OLD, moved=Moved(url="https://other.example/", since=at(-WEEK)))
+        assert self.moved(source, reply(301)).moved.since == NOON
+
+    def test_an_answer_without_a_redirect_ends_the_probation(self):
+        source = a_source(url=OLD, moved=Moved(url="https://new.example/feed", since=at(-WEEK)))
+        assert self.moved(source, reply(url=OLD)).moved is None
+
+    def test_the_same_url_with_https_is_taken_at_once(self):
+        after = self.moved(a_source(url="http://e.org/f?x=1"), reply(301, url="https://e.org/f?x=1"))
+        assert after.url == "https://e.org/f?x=1"
+
+    def test_but_not_back_to_http(self):
+        assert (
+            self.moved(a_source(url="https://e.org/f"), reply(301, url="http://e.org/f")).url
+            == "https://e.org/f"
+        )
