@@ -83,4 +83,4 @@ lock: .venv/.done ## choose the newest versions anew
 
 clean: ## forget the local cloud's state and everything that was built
 	@if [ -x $(BIN)/wellspring ]; then $(BIN)/wellspring local down; fi
-	rm -rf .wellspring .aws-sam .venv .tools
+	rm -rf .wellspring .aws-sam .venv .tools .hypothesis .mypy_cache .pytest_cache .ruff_cache *.egg-info layers/core/*.egg-info

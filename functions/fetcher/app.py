@@ -12,4 +12,4 @@ MARGIN = timedelta(seconds=10)
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     world, settings = wiring.deployed()
     within = timedelta(milliseconds=context.get_remaining_time_in_millis()) - MARGIN
-    return telemetry.fetched(work_off(event["Records"], world, settings, within=within))
+    return telemetry.fetched(work_off(event.get("Records", ()), world, settings, within=within))

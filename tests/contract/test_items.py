@@ -19,6 +19,12 @@ from wellspring.ports import Refused, Started
         pytest.param({"url": 5}, ["url"], id="a number for the url"),
         pytest.param({"created_at": "yesterday"}, ["created_at"], id="no time"),
         pytest.param({"cursor": "x", "health": "x", "lease": 1}, ["cursor", "health", "lease"], id="no maps"),
+        pytest.param({"enabled": "false"}, ["enabled"], id="text for a truth value"),
+        pytest.param({"pace": {"reasons": 5}}, [], id="a number for reasons"),
+        pytest.param({"created_at": "0001-01-01T00:00:00+01:00"}, ["created_at"], id="the beginning of time"),
+        pytest.param(
+            {"cursor": {"last_fetch_at": "9999-12-31T00:00:00Z"}}, ["cursor.last_fetch_at"], id="its end"
+        ),
         pytest.param({"health": {"failures": "many"}}, ["health.failures"], id="no count"),
         pytest.param({"config": {"cadence": {"mode": "?"}}}, ["config.cadence"], id="a malformed cadence"),
         pytest.param({"config": "hourly"}, ["config"], id="a configuration that is no map"),
@@ -156,3 +162,40 @@ def test_an_unknown_source_by_hand_is_refused(aws):
     assert sources.start("nobody", Lease(started_at=NOON, token="t", until=at(1)), due_at=None) == Refused(
         None
     )
+
+
+SECRETS = [
+    {"config": '{"headers": {"Authorization": "secret"}}'},
+    {"config": {"cadence": {"mode": "interval", "headers": {"Authorization": "secret"}}}},
+    {"config": {"headers": {"Authorization": ["secret"]}}},
+    {"config": {"max_age_days": "secret"}},
+    {"url": ["https://example.org/?token=secret"]},
+    {"created_at": "secret"},
+]
+
+
+@pytest.mark.parametrize("item", SECRETS)
+def test_a_warning_never_shows_what_was_written(item):
+    source = source_items.source_of(items.encode({"source_id": "a"} | item))
+    assert source.warnings
+    assert "secret" not in str(source.warnings)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"lease": {"until": "tomorrow", "started_at": "x"}}, id="a lease until some day"),
+        pytest.param({"lease": {"free_at": "tomorrow"}}, id="free some day"),
+        pytest.param({"cursor": {"due_at": "soon"}}, id="due some day"),
+    ],
+)
+def test_what_can_never_start_is_mended(aws, fields):
+    dynamodb = aws.client("dynamodb")
+    sources = DynamoSources(dynamodb, "SourcesTable", shards=4)
+    item = items.encode({"source_id": "a", "url": "https://example.org/"} | fields)
+    dynamodb.put_item(TableName="SourcesTable", Item=item)
+    lease = Lease(started_at=NOON, token="t", until=at(1))
+    refused = sources.start("a", lease, due_at=NOON)
+    assert isinstance(refused, Refused)
+    sources.heal(refused.source)
+    assert isinstance(sources.start("a", lease, due_at=NOON), Started)

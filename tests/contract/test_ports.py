@@ -114,6 +114,13 @@ def test_what_is_unlisted_is_never_due(ports):
     assert (stored(ports).next_fetch_at, stored(ports).due_shard) == (None, None)
 
 
+def test_a_source_that_was_enabled_again_is_not_unlisted(ports):
+    ports.sources.add(a_source(next_fetch_at=NOON))
+    assert not ports.sources.unlist(a_ref(), if_disabled=True)
+    ports.sources.add(a_source("b", next_fetch_at=NOON, enabled=False))
+    assert ports.sources.unlist(a_ref("b"), if_disabled=True)
+
+
 def test_a_start_takes_the_lease_and_returns_the_source_as_it_was(ports):
     earlier = Lease(started_at=at(-9), free_at=at(-8))
     ports.sources.add(a_source(lease=earlier))

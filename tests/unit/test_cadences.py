@@ -160,7 +160,7 @@ class TestQuarantine:
         nine = polled(a_source(), *[failed(ErrorClass.HTTP_5XX)] * 9)
         assert nine.health.quarantined_at is None
         ten = polled(nine, failed(ErrorClass.HTTP_5XX))
-        assert ten.health.quarantined_at == NOON
+        assert ten.health.quarantined_at == ten.cursor.last_polled_at
         assert minutes_until_due(ten) == 7 * 24 * 60
 
     @pytest.mark.parametrize(

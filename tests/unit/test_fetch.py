@@ -421,3 +421,43 @@ def test_what_an_operator_wants_to_hear_is_told_once():
 def test_changed_means_that_the_set_of_entry_ids_changed(documents, interval):
     world, _ = polls(*documents, source=a_source(cadence={"mode": "adaptive"}))
     assert world.sources.rows["a"].pace.interval == timedelta(minutes=interval)
+
+
+def test_a_document_that_lists_nothing_forgets_nothing():
+    _, runs = polls(rss(1), rss(), rss(1, 2))
+    assert [run.log.created for run in runs] == [1, 0, 1]
+
+
+def test_a_late_message_sets_nothing_back():
+    clock = Clock(at(30))
+    world = a_world(clock=clock)
+    world.sources.add(a_source(cadence=HOURLY))
+    fetched(world, by_hand())
+    clock.now = at(40)
+    fetched(world, a_message())
+    assert world.sources.rows["a"].cursor.last_fetch_at == at(30)
+
+
+def test_a_document_that_we_cannot_cope_with_fails_and_backs_off():
+    class Full:
+        def put_window(self, *args, **kwargs):
+            raise ValueError(secret)
+
+        def __getattr__(self, name):
+            return getattr(world.posts, name)
+
+    secret = "of the document"
+    world = a_world()
+    world.sources.add(a_source(cadence=HOURLY))
+    run = fetch_source(a_message(), replace(world, posts=Full()), SETTINGS, message_id="m")
+    assert run.log.error_class is ErrorClass.INTERNAL
+    assert secret not in run.backtrace
+    assert world.sources.rows["a"].next_fetch_at == at(120)
+
+
+def test_huge_titles_and_validators_are_not_kept_on_the_source():
+    body = rss(1).replace(b"A feed", b"x" * 100_000)
+    huge = Reply(url="https://example.org/feed.xml", status=200, headers={"etag": "y" * 60_000}, body=body)
+    world, _ = polls(huge)
+    source = world.sources.rows["a"]
+    assert (len(source.title), source.cursor.etag) == (200, None)

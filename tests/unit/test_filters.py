@@ -6,7 +6,7 @@ from builders import DEFAULTS, NOON, a_source, an_entry, at
 from wellspring import filters
 
 DAY = 24 * 60
-POLLED = {"last_polled_at": at(-5)}
+POLLED = {"last_polled_at": at(-5), "last_fetch_at": at(-5)}
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,9 @@ POLLED = {"last_polled_at": at(-5)}
         pytest.param(None, a_source(), None, id="first poll: without a date"),
         pytest.param(at(-61), a_source(config={"backfill": True}), None, id="first poll with backfill"),
         pytest.param(at(-61), a_source(**POLLED), None, id="later polls keep late entries"),
+        pytest.param(
+            at(-61), a_source(last_polled_at=at(-5)), "before_added", id="a first poll that failed was none"
+        ),
         pytest.param(
             at(-61), a_source(created_at=None), None, id="a source that does not say when it was added"
         ),

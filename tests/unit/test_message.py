@@ -11,11 +11,13 @@ from wellspring.errors import InvalidInput
 
 @pytest.mark.parametrize("sent", [a_message(), by_hand()])
 def test_a_message_survives_the_queue(sent):
-    assert message.parse(sent.to_text()) == sent
+    assert message.parse(sent.to_text(), now=NOON) == sent
 
 
 def test_unknown_fields_are_ignored():
-    assert message.parse('{"source_id": "a", "manual": true, "url": "http://10.0.0.1/"}') == by_hand()
+    assert (
+        message.parse('{"source_id": "a", "manual": true, "url": "http://10.0.0.1/"}', now=NOON) == by_hand()
+    )
 
 
 @pytest.mark.parametrize(
@@ -29,11 +31,20 @@ def test_unknown_fields_are_ignored():
         pytest.param('{"source_id": 7, "manual": true}', id="a number for a source"),
         pytest.param('{"source_id": "a", "due_at": "soon", "window_end": "now"}', id="no times"),
         pytest.param('{"source_id": "a"}', id="neither planned nor by hand"),
+        pytest.param(
+            '{"source_id": "a", "due_at": "2099-01-01T00:00:00Z", "window_end": "2026-11-18T12:00:00Z"}',
+            id="due in the far future",
+        ),
+        pytest.param(
+            '{"source_id": "a", "due_at": "0001-01-01T00:00:00+14:00", "window_end": "2026-11-18T12:00:00Z"}',
+            id="due before there was time",
+        ),
+        pytest.param('{"source_id": "%s", "manual": true}' % ("漢" * 1024), id="an id too long for a key"),
     ],
 )
 def test_a_bad_body_is_refused_with_what_to_send(body):
     with pytest.raises(InvalidInput, match='"manual": true'):
-        message.parse(body)
+        message.parse(body, now=NOON)
 
 
 def test_an_attempt_counts_for_the_plans_window_end_or_a_manual_start():
@@ -54,6 +65,12 @@ def test_an_attempt_counts_for_the_plans_window_end_or_a_manual_start():
 def test_window_end(event, expected):
     now = datetime(2026, 11, 18, 11, 59, 59, 600_000, tzinfo=UTC)
     assert message.window_end(event, now=now) == expected
+
+
+@pytest.mark.parametrize("ahead", ["2027-11-18T12:00:00Z", "9999-12-31T23:59:30Z"])
+def test_a_window_end_in_the_future_is_refused(ahead):
+    with pytest.raises(InvalidInput, match="window_end"):
+        message.window_end({"window_end": ahead}, now=NOON)
 
 
 @pytest.mark.parametrize("bad", ["tomorrow", 5, "", ["x"]])

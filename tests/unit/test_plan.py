@@ -7,9 +7,10 @@ import pytest
 
 from builders import DEFAULTS, NOON, SETTINGS, Clock, a_ref, a_source, a_world, at, every
 from wellspring.errors import Unavailable
-from wellspring.memory import MemoryQueue
+from wellspring.memory import MemoryQueue, MemorySources
 from wellspring.model import Lease
 from wellspring.plan import GATE, decide, plan
+from wellspring.ports import Checkpoint
 from wellspring.schedule import shard_of
 
 LATER = at(1)
@@ -172,3 +173,50 @@ def test_the_prediction_is_what_an_unchanged_poll_gives():
     source = a_source(cadence=every(60), failures=3, last_polled_at=at(-600))
     made = decide(a_ref(), source, window_end=NOON, defaults=DEFAULTS)
     assert made.next_at == NOON + timedelta(hours=1)
+
+
+class OddSources(MemorySources):
+    """One of its sources cannot be decided about."""
+
+    def read(self, source_ids):
+        return [
+            replace(row, config=None) if row.source_id == "odd" else row for row in super().read(source_ids)
+        ]
+
+
+def test_one_source_that_nobody_foresaw_does_not_stop_the_others():
+    world = replace(a_world(), sources=OddSources())
+    world.gates.put_checkpoint("reconcile", Checkpoint(NOON))
+    for name in ("odd", "fine"):
+        world.sources.add(a_source(name, next_fetch_at=at(-1)))
+    report = planned(world)
+    assert (report.enqueued, report.skipped["undecided"]) == (1, 1)
+    assert world.sources.rows["odd"].next_fetch_at == at(60)
+    assert "no decision" in report.warnings[0]
+
+
+def test_a_planner_short_of_time_begins_with_another_shard_each_time():
+    class Shards(MemorySources):
+        asked = ()
+
+        def due(self, shard, until, *, after=None, limit=100):
+            self.asked = (*self.asked, shard)
+            return super().due(shard, until, after=after, limit=limit)
+
+    firsts = set()
+    for minute in range(4):
+        world = replace(a_world(), sources=Shards())
+        planned(world, at(minute), deadline=at(minute + 1))
+        firsts.add(world.sources.asked[0])
+        assert sorted(world.sources.asked) == [0, 1, 2, 3]
+    assert firsts == {0, 1, 2, 3}
+
+
+def test_the_planner_stops_in_time_over_sources_that_it_skips_too():
+    clock = Clock()
+    world = a_world(clock=clock)
+    for number in range(30):
+        world.sources.add(a_source(f"s-{number}", next_fetch_at=at(-1), enabled=False))
+    clock.now = at(2)
+    assert planned(world, deadline=at(1)).halted
+    assert all(row.next_fetch_at == at(-1) for row in world.sources.rows.values())

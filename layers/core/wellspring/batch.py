@@ -55,7 +55,7 @@ def work_off(
 def work_one(record: Mapping[str, Any], world: World, settings: Settings) -> Run | Buried:
     """Work off one record; a body that cannot be read is buried at once, since no retry would help."""
     try:
-        asked = message.parse(record["body"])
+        asked = message.parse(record["body"], now=world.clock())
     except InvalidInput as error:
         world.queue.bury(record["body"], str(error))
         return Buried(str(error))

@@ -86,7 +86,7 @@ def parse(raw: object) -> Config:
     try:
         return Config.model_validate(raw)
     except ValidationError as error:
-        raise InvalidInput("; ".join(_sentences(error))) from None
+        raise InvalidInput("; ".join(_sentences(error, shows_values=True))) from None
 
 
 def read(raw: object) -> tuple[Config, tuple[str, ...]]:
@@ -98,7 +98,7 @@ def read(raw: object) -> tuple[Config, tuple[str, ...]]:
     if raw is None:
         return Config(), ()
     if not isinstance(raw, Mapping):
-        return Config(), (f"config: expected a map, found {raw!r}",)
+        return Config(), ("config: expected a map",)
     try:
         return Config.model_validate(raw), ()
     except ValidationError as error:
@@ -108,11 +108,16 @@ def read(raw: object) -> tuple[Config, tuple[str, ...]]:
         )
 
 
-def _sentences(error: ValidationError) -> list[str]:
-    return [_sentence(problem["loc"], problem["msg"], problem["input"]) for problem in error.errors()]
+def _sentences(error: ValidationError, *, shows_values: bool = False) -> list[str]:
+    return [
+        _sentence(problem["loc"], problem["msg"], problem["input"], shows_values=shows_values)
+        for problem in error.errors()
+    ]
 
 
-def _sentence(loc: tuple[int | str, ...], message: str, value: Any) -> str:
+def _sentence(loc: tuple[int | str, ...], message: str, value: Any, *, shows_values: bool) -> str:
+    """Say what is wrong; in log lines without the value, which may be a secret in the wrong place."""
     field = ".".join(str(part) for part in loc if part not in MODES)
-    shown = "" if field.startswith("headers") else f", found {value!r}"
+    harmless = isinstance(value, int | float) or (shows_values and not field.startswith("headers"))
+    shown = f", found {value!r}" if harmless else ""
     return f"{field or 'config'}: {message[:1].lower()}{message[1:]}{shown}"

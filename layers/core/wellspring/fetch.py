@@ -9,22 +9,25 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from wellspring import hints, hosts, moves, record, schedule
-from wellspring.errors import ErrorClass, Unavailable
+from wellspring.errors import ErrorClass, FetchError, Unavailable
 from wellspring.hosts import HostState
 from wellspring.http import Reply
 from wellspring.intake import store
 from wellspring.message import FetchMessage
 from wellspring.model import FetchLog, Lease, Source, Status
-from wellspring.poll import Poll, request
+from wellspring.poll import Poll, backtrace_of, request
 from wellspring.ports import Outgoing, Refused, Slot, World
 from wellspring.retries import NETWORK
 from wellspring.schedule import Outcome, Refusal
 from wellspring.settings import Settings
+from wellspring.sources import Document
 
 LONGEST_DELAY = timedelta(seconds=900)
 LOOK_AGAIN = timedelta(seconds=20)
 SLACK = timedelta(milliseconds=100)
 PATIENCE = timedelta(seconds=5)
+LONGEST_VALIDATORS = 1_000
+LONGEST_TITLE = 200
 SPEAKS_OF_RETRY = {429, 503}
 
 
@@ -58,7 +61,7 @@ def fetch_source(message: FetchMessage, world: World, settings: Settings, *, mes
     if not source.url:
         world.sources.release(source.source_id, token, source.lease)
         reason = 'The source has no "url": write one to its item in the Sources table.'
-        return Run(source_id=source.source_id, status=Status.SKIPPED, reason=reason)
+        return Run(source_id=source.source_id, status=Status.SKIPPED, reason=reason, warnings=source.warnings)
     free = schedule.free_at(source, defaults=settings.defaults)
     if free and free > started_at:
         world.sources.release(source.source_id, token, source.lease)
@@ -70,7 +73,7 @@ def fetch_source(message: FetchMessage, world: World, settings: Settings, *, mes
     source = _count_crash(source, lease, world, settings)
     poll = request(source, world.http)
     if poll.document:
-        store(poll, poll.document, source, world.posts, settings, started_at=started_at)
+        _store(poll, poll.document, source, world, settings, started_at=started_at)
     charged = _judge(poll, source, slot.state, message, world, settings, now=started_at)
     after = _after(poll, source, message, settings, started_at=started_at, charged=charged)
     log = record.log_of(
@@ -95,6 +98,25 @@ def fetch_source(message: FetchMessage, world: World, settings: Settings, *, mes
         warnings=source.warnings,
         backtrace=poll.backtrace,
     )
+
+
+def _store(
+    poll: Poll,
+    document: Document,
+    source: Source,
+    world: World,
+    settings: Settings,
+    *,
+    started_at: datetime,
+) -> None:
+    """Store what the document brought; one that we cannot cope with is a failed poll like any other."""
+    try:
+        store(poll, document, source, world.posts, settings, started_at=started_at)
+    except Unavailable:
+        raise
+    except Exception as error:
+        poll.error = FetchError(ErrorClass.INTERNAL, f"Storing the document failed: {type(error).__name__}.")
+        poll.backtrace = backtrace_of(error)
 
 
 def _take_slot(source: Source, world: World, settings: Settings) -> Slot:
@@ -194,7 +216,7 @@ def _after(
                 cursor=replace(
                     after.cursor, signature=poll.signature, etag=etag, last_modified=last_modified
                 ),
-                title=after.title or (poll.document.title if poll.document else None),
+                title=after.title or _title(poll),
             )
     after = schedule.after_poll(
         after,
@@ -240,7 +262,15 @@ def _retry_at(poll: Poll, *, now: datetime) -> datetime | None:
 def _validators(reply: Reply, source: Source) -> tuple[str | None, str | None]:
     """Return the validators to send next time; they belong to the very URL that issued them."""
     issued = reply.headers if reply.url == source.url else {}
-    return issued.get("etag"), issued.get("last-modified")
+    etag, last_modified = issued.get("etag", ""), issued.get("last-modified", "")
+    if len(etag) + len(last_modified) > LONGEST_VALIDATORS:
+        return None, None
+    return etag or None, last_modified or None
+
+
+def _title(poll: Poll) -> str | None:
+    title = poll.document.title if poll.document else None
+    return title[:LONGEST_TITLE] if title else None
 
 
 def _news(before: Source, after: Source) -> tuple[str, ...]:
@@ -258,13 +288,17 @@ def _refused(
 ) -> Run:
     """A double is dropped; a fetch that comes too soon, or by hand into a running one, is put back."""
     due_at = None if message.manual else message.due_at
-    why = schedule.refusal(source, due_at=due_at, now=now) or Refusal.IN_FLIGHT
+    why = schedule.refusal(source, due_at=due_at, now=now)
+    if source and why is None:
+        # What the table compares cannot be read: somebody wrote it by hand, and nobody could ever start.
+        world.sources.heal(source)
+        return _defer(message, source, Refusal.UNREADABLE, timedelta(seconds=1), world)
     if source and why is Refusal.TOO_SOON:
         free = schedule.free_at(source, defaults=settings.defaults) or now
         return _defer(message, source, why, free - now, world)
     if source and why is Refusal.IN_FLIGHT and message.manual:
         return _defer(message, source, why, LOOK_AGAIN, world)
-    return _skipped(message.source_id, source, why)
+    return _skipped(message.source_id, source, why or Refusal.IN_FLIGHT)
 
 
 def _wait_for_host(

@@ -23,7 +23,7 @@ def reason_to_skip(entry: Entry, source: Source, *, now: datetime, defaults: Def
     own = source.config.max_age_days
     if published < now - (defaults.max_age if own is None else timedelta(days=own)):
         return "too_old"
-    first_poll = source.cursor.last_polled_at is None and not source.config.backfill
+    first_poll = source.cursor.last_fetch_at is None and not source.config.backfill
     if first_poll and source.created_at and published < source.created_at:
         return "before_added"
     return None

@@ -15,6 +15,7 @@ BODY_LIMIT = 300_000
 FIELD_LIMIT = 4_000
 CUT = " […]"
 NEW_LIMIT = 1_000
+LISTED_LIMIT = 5_000
 ERRORS_LISTED = 10
 EXPIRY_MARGIN = timedelta(days=2)
 
@@ -25,7 +26,8 @@ def store(
     """Put what is new, then the window. One entry's failure never stops the others."""
     window = posts.window(source.source_id)
     seen: dict[bytes, bytes] = {}
-    for sighting in identity.sightings(document.entries, window):
+    poll.left_over = max(0, len(document.entries) - LISTED_LIMIT)
+    for sighting in identity.sightings(document.entries[:LISTED_LIMIT], window):
         if sighting.novelty is not Novelty.KNOWN and poll.created + poll.updated >= NEW_LIMIT:
             poll.left_over += 1
             continue
@@ -38,7 +40,8 @@ def store(
             continue
         seen[sighting.id_print] = sighting.content_print
     poll.changed = poll.left_over > 0 or seen.keys() != window.keys()
-    if seen != window:
+    # A document that lists nothing, as some servers send now and then, tells nothing about the entries.
+    if seen and seen != window:
         posts.put_window(source.source_id, seen, started_at=started_at)
 
 

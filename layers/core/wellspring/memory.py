@@ -72,7 +72,9 @@ class MemorySources:
     def move(self, ref: DueRef, to: datetime) -> bool:
         return self._change(ref, next_fetch_at=to)
 
-    def unlist(self, ref: DueRef) -> bool:
+    def unlist(self, ref: DueRef, *, if_disabled: bool = False) -> bool:
+        if if_disabled and ref.source_id in self.rows and self.rows[ref.source_id].enabled:
+            return False
         return self._change(ref, next_fetch_at=None, due_shard=None)
 
     def start(self, source_id: str, lease: Lease, *, due_at: datetime | None) -> Started | Refused:
@@ -105,6 +107,11 @@ class MemorySources:
         }
         self.rows[after.source_id] = _marked(replace(self.rows[after.source_id], **changed | listed))
         return True
+
+    def heal(self, source: Source) -> None:
+        if source.source_id in self.rows:
+            found = self.rows[source.source_id]
+            self.rows[source.source_id] = replace(found, cursor=source.cursor, lease=source.lease)
 
     def view(self, source_id: str, viewed_at: datetime) -> Source | None:
         if source_id not in self.rows:

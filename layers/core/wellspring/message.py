@@ -9,13 +9,15 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from wellspring import timestamps
 from wellspring.errors import InvalidInput
 
+LONGEST_KEY = 1_024
+
 
 class FetchMessage(BaseModel):
     """One request to fetch a source; unknown fields are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    source_id: str = Field(min_length=1, max_length=1024)
+    source_id: str = Field(min_length=1)
     due_at: AwareDatetime | None = None
     window_end: AwareDatetime | None = None
     manual: bool = False
@@ -39,7 +41,7 @@ class FetchMessage(BaseModel):
         return json.dumps(fields)
 
 
-def parse(body: str) -> FetchMessage:
+def parse(body: str, *, now: datetime) -> FetchMessage:
     """Read a message's body; a mistake is told in a sentence that says what to send instead."""
     try:
         message = FetchMessage.model_validate_json(body)
@@ -53,6 +55,15 @@ def parse(body: str) -> FetchMessage:
     if not message.manual and not (message.due_at and message.window_end):
         raise InvalidInput(
             'The message has no "due_at" and "window_end": a fetch by hand says "manual": true.'
+        )
+    for name, moment in (("due_at", message.due_at), ("window_end", message.window_end)):
+        if moment and not timestamps.is_sensible(moment, now=now):
+            raise InvalidInput(
+                f'"{name}" lies in the future: a fetch by hand says "manual": true, and no times.'
+            )
+    if len(message.source_id.encode("utf-8", "replace")) > LONGEST_KEY:
+        raise InvalidInput(
+            'The "source_id" is too long. Send JSON like {"source_id": "...", "manual": true}.'
         )
     return message
 
@@ -72,7 +83,13 @@ def window_end(event: object, *, now: datetime) -> datetime:
     if raw is None or (isinstance(raw, str) and raw.startswith("<aws.scheduler.")):
         return (now + timedelta(milliseconds=500)).replace(microsecond=0)
     try:
-        return timestamps.floor(timestamps.from_text(raw))
+        moment = timestamps.floor(timestamps.from_text(raw))
+        if not timestamps.is_sensible(moment, now=now):
+            raise InvalidInput(
+                f'"window_end" lies in the future ({raw}): sources would wait until then. '
+                "Leave it out to plan now."
+            )
+        return moment
     except (TypeError, ValueError):
         raise InvalidInput(
             f'"window_end" must be a time like "2026-01-31T12:00:00Z", found {raw!r}.'

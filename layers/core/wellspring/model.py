@@ -147,8 +147,11 @@ class Source:
         try:
             parts = urlsplit(self.url)
             host = parts.netloc.rpartition("@")[2]
+            _ = parts.port  # A password with a slash in it looks like a port that is none.
         except ValueError:
             return "(unreadable url)"
+        if not self.url:
+            return ""
         return f"{parts.scheme}://{host}{parts.path}" + ("?..." if parts.query else "")
 
 

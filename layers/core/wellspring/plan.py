@@ -21,6 +21,7 @@ LONGEST_DELAY = timedelta(seconds=900)
 UNREADABLE_WAIT = timedelta(hours=1)
 FAILED_SENDS_TO_HALT = 3
 NOW = timedelta(0)
+OUT_OF_TIME = "out of time: the rest stays due for the next run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,21 +157,35 @@ def _placed(
     ref: DueRef, source: Source, spacing: Spacing, window_end: datetime, defaults: Defaults
 ) -> Decision:
     host = source.host
-    made = decide(
-        ref,
-        source,
-        window_end=window_end,
-        defaults=defaults,
-        host_free=spacing.free(host),
-        span=spacing.span,
-    )
+    try:
+        made = decide(
+            ref,
+            source,
+            window_end=window_end,
+            defaults=defaults,
+            host_free=spacing.free(host),
+            span=spacing.span,
+        )
+    except Exception as error:
+        # One source that nobody foresaw must not stop all the others.
+        warning = f"no decision could be made: {type(error).__name__}"
+        return Decision(
+            ref=ref,
+            url=source.shown_url,
+            reasons=(warning,),
+            skipped="undecided",
+            next_at=window_end + UNREADABLE_WAIT,
+            warnings=(warning,),
+        )
     if made.place is not None:
         spacing.take(host, made.place, schedule.host_delay(source, defaults=defaults))
     return made
 
 
 def _pages(window_end: datetime, world: World, settings: Settings) -> Iterator[Sequence[DueRef]]:
-    for shard in range(settings.shards):
+    # Each run begins with another shard, so that a planner short of time starves none of them.
+    first = int(window_end.timestamp()) // 60
+    for shard in ((first + number) % settings.shards for number in range(settings.shards)):
         after: str | None = None
         while True:
             page = world.sources.due(shard, window_end, after=after)
@@ -196,12 +211,15 @@ def _carry_out(decisions: Sequence[Decision], world: World, report: PlanReport, 
     """Send first, then move: a crash in between sends twice, never zero times."""
     for made in decisions:
         if made.skipped:
+            if world.clock() >= deadline:
+                report.halted = OUT_OF_TIME
+                return
             _settle(made, world, report)
     to_send = [made for made in decisions if made.send_after is not None]
     failed_in_a_row = 0
     for first in range(0, len(to_send), SEND_LIMIT):
         if world.clock() >= deadline:
-            report.halted = "out of time: the rest stays due for the next run"
+            report.halted = OUT_OF_TIME
             return
         batch = to_send[first : first + SEND_LIMIT]
         taken = _send(batch, world, report)
@@ -242,5 +260,8 @@ def _send(batch: Sequence[Decision], world: World, report: PlanReport) -> list[b
 
 def _settle(made: Decision, world: World, report: PlanReport) -> None:
     sources, ref = world.sources, made.ref
-    kept = sources.move(ref, made.next_at) if made.next_at else sources.unlist(ref)
+    if made.next_at:
+        kept = sources.move(ref, made.next_at)
+    else:
+        kept = sources.unlist(ref, if_disabled=made.skipped == "disabled")
     report.moved_meanwhile += not kept

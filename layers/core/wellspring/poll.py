@@ -55,6 +55,12 @@ class Poll:
         return Status.PARTIAL if self.failed or self.left_over else Status.OK
 
 
+def backtrace_of(error: BaseException) -> str:
+    """Return where an error came from; its text is left out, since it may hold a secret."""
+    lines = "".join(traceback.format_tb(error.__traceback__)).splitlines()[-BACKTRACE_LINES:]
+    return "\n".join([*lines, type(error).__name__])
+
+
 def request(source: Source, http: Http) -> Poll:
     """Ask the publisher; whatever it does wrong becomes a value."""
     poll = Poll()
@@ -85,5 +91,5 @@ def request(source: Source, http: Http) -> Poll:
         poll.error = FetchError(
             ErrorClass.INTERNAL, f"Wellspring failed on this document: {type(error).__name__}."
         )
-        poll.backtrace = "".join(traceback.format_exc().splitlines(keepends=True)[-BACKTRACE_LINES:])
+        poll.backtrace = backtrace_of(error)
     return poll

@@ -61,8 +61,8 @@ class Sources(Protocol):
     def move(self, ref: DueRef, to: datetime) -> bool:
         """Set the next time unless somebody moved it meanwhile."""
 
-    def unlist(self, ref: DueRef) -> bool:
-        """Take a source out of the due index unless somebody moved it meanwhile."""
+    def unlist(self, ref: DueRef, *, if_disabled: bool = False) -> bool:
+        """Take a source out of the due index unless somebody moved it, or enabled it again, meanwhile."""
 
     def start(self, source_id: str, lease: Lease, *, due_at: datetime | None) -> Started | Refused:
         """Take the lease, or tell what stands against it, in one conditional write."""
@@ -77,6 +77,9 @@ class Sources(Protocol):
 
         Only what differs is written, so that a person's edit during the fetch survives.
         """
+
+    def heal(self, source: Source) -> None:
+        """Write cursor and lease as they could be read, where a person's edit made them unreadable."""
 
     def view(self, source_id: str, viewed_at: datetime) -> Source | None:
         """Note that somebody looked, and return the source; None when there is none."""

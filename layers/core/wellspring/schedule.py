@@ -65,6 +65,8 @@ def after_poll(
     """Return the source as an attempt leaves it. `now` is the window end of the plan that sent it."""
     before = source.cursor
     done = before.due_at if due_at is None or (before.due_at and before.due_at > due_at) else due_at
+    # A late message must not set back what a fetch by hand has moved on meanwhile.
+    now = max(now, before.last_polled_at or now)
     fetched = now if outcome.error_class is None else before.last_fetch_at
     health = health_after(source, outcome, now=now, defaults=defaults)
     return replace(
@@ -219,6 +221,7 @@ class Refusal(StrEnum):
     DONE = "already_done"
     IN_FLIGHT = "in_flight"
     TOO_SOON = "too_soon"
+    UNREADABLE = "unreadable"
     HOST_BUSY = "host_busy"
     HOST_BRAKED = "host_braked"
 

@@ -9,6 +9,8 @@ from wellspring.aws import items
 from wellspring.errors import ErrorClass
 from wellspring.model import Cursor, Health, Lease, Moved, Pace, Source
 
+KINDS: dict[type, str] = {str: "another text", dict: "a map", list: "a list", bytes: "bytes"}
+
 
 def item_of(source: Source) -> items.Item:
     return items.encode(
@@ -84,6 +86,15 @@ def lease_fields(lease: Lease) -> dict[str, object]:
 
 
 def source_of(item: Mapping[str, Any]) -> Source:
+    """Read a source; one that cannot be read at all must not stop the others."""
+    try:
+        return _source_of(item)
+    except Exception as error:
+        name = str(item.get("source_id", {}).get("S", ""))
+        return Source(source_id=name, url="", warnings=(f"the item cannot be read: {type(error).__name__}",))
+
+
+def _source_of(item: Mapping[str, Any]) -> Source:
     """Read a source; whatever cannot be read is left at its default and named in the warnings."""
     reader = _Reader(items.decode(item))
     cursor, health = reader.below("cursor"), reader.below("health")
@@ -96,7 +107,7 @@ def source_of(item: Mapping[str, Any]) -> Source:
         type=reader.text("type") or "rss",
         title=reader.text("title"),
         owner_id=reader.text("owner_id"),
-        enabled=reader.fields.get("enabled") is not False,
+        enabled=reader.flag("enabled", default=True),
         created_at=reader.moment("created_at"),
         viewed_at=reader.moment("viewed_at"),
         previous_url=reader.text("previous_url"),
@@ -134,7 +145,7 @@ def source_of(item: Mapping[str, Any]) -> Source:
             skip_hours=pace.count("skip_hours"),
             skip_days=pace.count("skip_days"),
             retry_at=pace.moment("retry_at"),
-            reasons=tuple(str(reason) for reason in pace.fields.get("reasons") or ()),
+            reasons=pace.texts("reasons"),
         ),
         next_fetch_at=reader.moment("next_fetch_at"),
         due_shard=reader.text("due_shard"),
@@ -179,12 +190,26 @@ class _Reader:
         self._warn(name, "a whole number", found)
         return 0
 
+    def flag(self, name: str, *, default: bool) -> bool:
+        found = self.fields.get(name)
+        if isinstance(found, bool):
+            return found
+        if found is not None:
+            self._warn(name, "true or false", found)
+        return default
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        found = self.fields.get(name)
+        return tuple(str(text) for text in found) if isinstance(found, list) else ()
+
     def span(self, name: str) -> timedelta | None:
         seconds = self.count(name)
         return timedelta(seconds=seconds) if seconds else None
 
     def _warn(self, name: str, expected: str, found: object) -> None:
-        self.warnings.append(f"{self.path}{name}: expected {expected}, found {str(found)[:60]!r}")
+        # Never the value itself: a secret may have been written to the wrong place.
+        shown = str(found) if isinstance(found, int | float) else KINDS.get(type(found), "something else")
+        self.warnings.append(f"{self.path}{name}: expected {expected}, found {shown}")
 
 
 def _moved(reader: _Reader) -> Moved | None:

@@ -92,12 +92,12 @@ class DynamoSources:
             what="Moving a source's next time",
         )
 
-    def unlist(self, ref: DueRef) -> bool:
+    def unlist(self, ref: DueRef, *, if_disabled: bool = False) -> bool:
         return self._update(
             ref.source_id,
             "REMOVE #due_shard, #next_fetch_at",
-            "#next_fetch_at = :mark",
-            {":mark": ref.mark},
+            "#next_fetch_at = :mark" + (" AND #enabled = :no" if if_disabled else ""),
+            {":mark": ref.mark} | ({":no": False} if if_disabled else {}),
             what="Taking a source out of the schedule",
         )
 
@@ -145,6 +145,16 @@ class DynamoSources:
             if getattr(before, name) != getattr(after, name):
                 fields[name] = getattr(after, name)
         return self._write(after.source_id, token, fields, what="Finishing a fetch")
+
+    def heal(self, source: Source) -> None:
+        lease = stored.lease_fields(source.lease) if source.lease else {}
+        self._update(
+            source.source_id,
+            "SET #cursor = :cursor, #lease = :lease",
+            "attribute_exists(#source_id)",
+            {":cursor": stored.cursor_fields(source.cursor), ":lease": lease},
+            what="Mending a source",
+        )
 
     def view(self, source_id: str, viewed_at: datetime) -> Source | None:
         update, condition = "SET #viewed_at = :viewed_at", "attribute_exists(#source_id)"

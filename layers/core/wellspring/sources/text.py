@@ -4,8 +4,11 @@ from html import unescape
 
 from bs4 import BeautifulSoup
 
+LONGEST = 1_000_000
+
 
 def plain(html: str) -> str:
+    html = html[:LONGEST]
     if "<" not in html:
         return " ".join(unescape(html).split())
     soup = BeautifulSoup(html, "lxml")
