@@ -135,11 +135,13 @@ class Source:
 
     @property
     def host(self) -> str:
-        """The host that the source is fetched from, empty when its URL cannot be read."""
+        """The server that the source is fetched from: its name, and its port if that is an unusual one."""
         try:
-            return urlsplit(self.url).hostname or ""
+            parts = urlsplit(self.url)
+            name, port = parts.hostname or "", parts.port
         except ValueError:
             return ""
+        return name if port in (None, 80, 443) else f"{name}:{port}"
 
     @property
     def shown_url(self) -> str:
