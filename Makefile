@@ -16,7 +16,7 @@ OVERRIDES := LambdaRuntime=$(LAMBDA_RUNTIME) LambdaArchitecture=$(LAMBDA_ARCHITE
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-.PHONY: setup run run-once down test test-quick check format bench-cpu bench-schedule build deploy lock clean
+.PHONY: setup run run-once down test test-quick check format bench-cpu bench-schedule bench-fetch build deploy lock clean
 setup: .venv/.done .tools/.done ## the project's environment and its tools, from nothing
 
 .venv/.done: requirements/bootstrap.txt requirements/dev.txt pyproject.toml
@@ -68,13 +68,17 @@ bench-cpu: .venv/.done ## CPU time of a poll, by kind
 bench-schedule: .venv/.done ## 30 days of every cadence on a virtual clock, in about two minutes
 	@$(BIN)/python benchmarks/schedule.py
 
+bench-fetch: .venv/.done ## polls through the client and the parser, on loopback
+	@$(BIN)/python benchmarks/fetch.py
+
 build: setup ## build for AWS; LAMBDA_RUNTIME and LAMBDA_ARCHITECTURE choose for what
 	@$(SAM) build --parameter-overrides $(OVERRIDES)
 
 deploy: build ## build and deploy to AWS, with questions
 	@$(SAM) deploy --guided --parameter-overrides $(OVERRIDES)
 
-COMPILE = $(UV) pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links --no-annotate --no-header
+COMPILE = $(UV) pip compile --quiet $(UPGRADE) --universal --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links --no-annotate --no-header
+UPGRADE ?= --upgrade
 lock: .venv/.done ## choose the newest versions anew
 	@$(COMPILE) layers/core/requirements.in -o layers/core/requirements.txt
 	@$(COMPILE) requirements/dev.in -c layers/core/requirements.txt -o requirements/dev.txt

@@ -64,6 +64,7 @@ def stack(aws, publisher, monkeypatch):
         )
     publisher.pages["/feed?token=secret"] = publisher.pages["/feed"]
     yield aws
+    wiring.deployed()[0].parse.__self__.close()
     for made_once in caches:
         made_once.cache_clear()
 

@@ -91,7 +91,7 @@ def test_secrets_do_not_travel_to_another_origin(publisher, get):
         (429, ErrorClass.RATE_LIMITED),
         (500, ErrorClass.HTTP_5XX),
         (503, ErrorClass.HTTP_5XX),
-        (204, ErrorClass.HTTP_4XX),
+        (204, ErrorClass.BAD_HTTP),
     ],
 )
 def test_each_refusal_has_its_class(publisher, get, status, error_class):
@@ -138,7 +138,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n"
             Page(stream=slowly(HEAD + b"\r\n", *[b"x"] * 10)), ErrorClass.TIMEOUT, id="drop by drop"
         ),
         pytest.param(
-            Page(stream=slowly(HEAD + b"Content-Length: 99\r\n\r\nx")), ErrorClass.BAD_HTTP, id="cut off"
+            Page(stream=slowly(HEAD + b"Content-Length: 99\r\n\r\nx")), ErrorClass.TRUNCATED, id="cut off"
         ),
         pytest.param(Page(stream=lambda: [b""]), ErrorClass.BAD_HTTP, id="closed without an answer"),
         pytest.param(Page(stream=lambda: [b"gopher!\r\n\r\n"]), ErrorClass.BAD_HTTP, id="no HTTP"),

@@ -60,6 +60,23 @@ def test_a_configuration_that_is_no_map_is_warned_about(raw):
     assert "expected a map" in warnings[0]
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"content-length": "5"},
+        {"X-Key": "one\r\nX-Other: two"},
+        {"X-Key\n": "x"},
+        {"X Key": "x"},
+        {"X-Key": "\u2028"},
+        {"": "x"},
+    ],
+)
+def test_a_header_that_cannot_be_sent_is_refused(headers):
+    with pytest.raises(InvalidInput, match=r"^headers: "):
+        config.parse({"headers": headers})
+
+
 def test_a_header_is_never_shown_in_a_message():
     with pytest.raises(InvalidInput) as caught:
         config.parse({"headers": {"Authorization": ["secret-token"]}})

@@ -1,13 +1,20 @@
 """Owns what a person may configure on a source, and how mistakes in it are named."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from wellspring.errors import InvalidInput
 
 TEN_YEARS_IN_MINUTES = 5_256_000
+OURS = frozenset(
+    {"host", "connection", "accept-encoding", "content-length", "transfer-encoding", "te", "upgrade"}
+)
+"""Headers that a source cannot set: they are part of how we speak."""
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 MODES = ("always", "interval", "adaptive", "activity")
 
 Minutes = Annotated[float, Field(gt=0, le=TEN_YEARS_IN_MINUTES, allow_inf_nan=False)]
@@ -66,6 +73,15 @@ class Activity(_Strict):
 Cadence = Annotated[Always | Interval | Adaptive | Activity, Field(discriminator="mode")]
 
 
+def _sendable(headers: dict[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
+        if name.lower() in OURS:
+            raise ValueError(f"the header {name} is ours to set")
+        if not HEADER_NAME.fullmatch(name) or not HEADER_VALUE.fullmatch(value):
+            raise ValueError("a header must be one line of plain text, its name without spaces and colons")
+    return headers
+
+
 class Config(BaseModel):
     """A source's own settings; what is None falls back to the stack's."""
 
@@ -78,7 +94,7 @@ class Config(BaseModel):
     host_delay_seconds: Seconds | None = None
     max_age_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)] | None = None
     backfill: bool = False
-    headers: dict[str, str] = {}
+    headers: Annotated[dict[str, str], AfterValidator(_sendable)] = {}
 
 
 def parse(raw: object) -> Config:

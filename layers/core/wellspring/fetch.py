@@ -15,7 +15,7 @@ from wellspring.http import Reply
 from wellspring.intake import store
 from wellspring.message import FetchMessage
 from wellspring.model import FetchLog, Lease, Source, Status
-from wellspring.poll import Poll, backtrace_of, request
+from wellspring.poll import Poll, backtrace_of, issuer, request
 from wellspring.ports import Outgoing, Refused, Slot, World
 from wellspring.retries import NETWORK
 from wellspring.schedule import Outcome, Refusal
@@ -71,7 +71,7 @@ def fetch_source(message: FetchMessage, world: World, settings: Settings, *, mes
         return _wait_for_host(message, source, slot.state, world, token=token, now=world.clock())
 
     source = _count_crash(source, lease, world, settings)
-    poll = request(source, world.http)
+    poll = request(source, world.http, world.parse)
     if poll.document:
         _store(poll, poll.document, source, world, settings, started_at=started_at)
     charged = _judge(poll, source, slot.state, message, world, settings, now=started_at)
@@ -214,7 +214,11 @@ def _after(
             after = replace(
                 after,
                 cursor=replace(
-                    after.cursor, signature=poll.signature, etag=etag, last_modified=last_modified
+                    after.cursor,
+                    signature=poll.signature,
+                    etag=etag,
+                    last_modified=last_modified,
+                    issuer=issuer(after.url) if etag or last_modified else None,
                 ),
                 title=after.title or _title(poll),
             )

@@ -21,6 +21,7 @@ from wellspring.ports import (
     Started,
     World,
 )
+from wellspring.sources import PARSERS
 
 BATCH_LIMIT = 10
 READ_LIMIT = 100
@@ -270,6 +271,7 @@ def world(
         queue=MemoryQueue(),
         gates=MemoryGates(),
         http=http,
+        parse=lambda kind, reply: PARSERS[kind](reply),
         clock=clock,
         pause=pause,
         new_id=lambda: f"id-{next(numbers)}",

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from urllib.parse import urlsplit
 
+from wellspring import urls
 from wellspring.config import Config
 from wellspring.errors import ErrorClass
 
@@ -45,6 +45,8 @@ class Cursor:
     due_at: datetime | None = None
     etag: str | None = None
     last_modified: str | None = None
+    issuer: str | None = None
+    """A short hash of the URL that issued the validators: they mean nothing to another one."""
     signature: str | None = None
 
 
@@ -136,25 +138,12 @@ class Source:
     @property
     def host(self) -> str:
         """The server that the source is fetched from: its name, and its port if that is an unusual one."""
-        try:
-            parts = urlsplit(self.url)
-            name, port = parts.hostname or "", parts.port
-        except ValueError:
-            return ""
-        return name if port in (None, 80, 443) else f"{name}:{port}"
+        return urls.host_of(self.url)
 
     @property
     def shown_url(self) -> str:
         """The URL as log lines may show it: without user, password and query values."""
-        try:
-            parts = urlsplit(self.url)
-            host = parts.netloc.rpartition("@")[2]
-            _ = parts.port  # A password with a slash in it looks like a port that is none.
-        except ValueError:
-            return "(unreadable url)"
-        if not self.url:
-            return ""
-        return f"{parts.scheme}://{host}{parts.path}" + ("?..." if parts.query else "")
+        return urls.shown(self.url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import traceback
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -61,30 +61,21 @@ def backtrace_of(error: BaseException) -> str:
     return "\n".join([*lines, type(error).__name__])
 
 
-def request(source: Source, http: Http) -> Poll:
+def request(source: Source, http: Http, parse: Callable[[str, Reply], Document]) -> Poll:
     """Ask the publisher; whatever it does wrong becomes a value."""
     poll = Poll()
-    cursor = source.cursor
     try:
-        parser = PARSERS.get(source.type)
-        if parser is None:
+        if source.type not in PARSERS:
             known = ", ".join(sorted(PARSERS))
             raise FetchError(
                 ErrorClass.INTERNAL, f'The type "{source.type}" is not known; use one of: {known}.'
             )
-        poll.reply = http.get(
-            Request(
-                url=source.url,
-                etag=cursor.etag,
-                last_modified=cursor.last_modified,
-                headers=source.config.headers,
-            )
-        )
+        poll.reply = http.get(question(source))
         if poll.reply.status == 304:
             return poll
         poll.signature = sha256(poll.reply.body).hexdigest()
-        if poll.signature != cursor.signature:
-            poll.document = parser(poll.reply)
+        if poll.signature != source.cursor.signature:
+            poll.document = parse(source.type, poll.reply)
     except FetchError as error:
         poll.error = error
     except Exception as error:
@@ -93,3 +84,20 @@ def request(source: Source, http: Http) -> Poll:
         )
         poll.backtrace = backtrace_of(error)
     return poll
+
+
+def question(source: Source) -> Request:
+    """Return what to ask; validators go only to the URL that issued them."""
+    cursor = source.cursor
+    known = cursor.issuer is None or cursor.issuer == issuer(source.url)
+    return Request(
+        url=source.url,
+        etag=cursor.etag if known else None,
+        last_modified=cursor.last_modified if known else None,
+        headers=source.config.headers,
+    )
+
+
+def issuer(url: str) -> str:
+    """Return the mark of a URL that is kept beside its validators."""
+    return sha256(url.encode("utf-8", "replace")).hexdigest()[:8]

@@ -9,6 +9,7 @@ from wellspring.hosts import HostState
 from wellspring.http import Reply, Request
 from wellspring.message import FetchMessage
 from wellspring.model import FetchLog, Lease, Post, Source, Window
+from wellspring.sources import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +186,7 @@ class World:
     queue: Queue
     gates: Gates
     http: Http
+    parse: Callable[[str, Reply], Document]
     clock: Callable[[], datetime]
     pause: Callable[[timedelta], None]
     new_id: Callable[[], str]

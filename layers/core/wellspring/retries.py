@@ -35,6 +35,9 @@ RETRIES = {
     ErrorClass.NOT_FEED: _DOCUMENT,
     ErrorClass.EMPTY: _DOCUMENT,
     ErrorClass.PARSE: _DOCUMENT,
+    ErrorClass.PARSE_TIMEOUT: _DOCUMENT,
+    ErrorClass.TRUNCATED: _DOCUMENT,
+    ErrorClass.BLOCKED: _REFUSED,
     ErrorClass.AUTHENTICATION: _REFUSED,
 }
 

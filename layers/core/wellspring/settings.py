@@ -72,6 +72,7 @@ class Settings:
     fetch_lease: timedelta = timedelta(seconds=150)
     fetch_timeout: timedelta = timedelta(seconds=20)
     connect_timeout: timedelta = timedelta(seconds=5)
+    parse_timeout: timedelta = timedelta(seconds=5)
     max_bytes: int = 5_000_000
     max_redirects: int = 5
 

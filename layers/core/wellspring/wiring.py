@@ -15,6 +15,7 @@ from wellspring.aws.queue import SqsQueue
 from wellspring.aws.sources import DynamoSources
 from wellspring.http import HttpClient
 from wellspring.ports import World
+from wellspring.sandbox import Sandbox
 from wellspring.settings import Settings
 
 # A call that hangs must fail well before the function's own timeout; ten fetches share the connections.
@@ -44,6 +45,7 @@ def world(chosen: Settings) -> World:
         queue=SqsQueue(sqs, chosen.queue_url, chosen.dead_letter_url),
         gates=DynamoGates(dynamodb, chosen.gates_table),
         http=HttpClient(chosen),
+        parse=Sandbox(chosen.parse_timeout).parse,
         clock=timestamps.now,
         pause=lambda span: time.sleep(span.total_seconds()),  # noqa: TID251 - the one place that may wait
         new_id=lambda: uuid4().hex,

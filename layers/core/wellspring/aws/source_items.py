@@ -43,6 +43,7 @@ def cursor_fields(cursor: Cursor) -> dict[str, object]:
         "due_at": cursor.due_at,
         "etag": cursor.etag,
         "last_modified": cursor.last_modified,
+        "issuer": cursor.issuer,
         "signature": cursor.signature,
     }
 
@@ -119,6 +120,7 @@ def _source_of(item: Mapping[str, Any]) -> Source:
             due_at=cursor.moment("due_at"),
             etag=cursor.text("etag"),
             last_modified=cursor.text("last_modified"),
+            issuer=cursor.text("issuer"),
             signature=cursor.text("signature"),
         ),
         health=Health(
