@@ -171,6 +171,19 @@ def test_who_may_start(ports, source, due_at, why):
         assert stored(ports).lease == source.lease
 
 
+def test_a_start_whose_answer_was_lost_can_be_repeated(ports):
+    ports.sources.add(a_source())
+    ports.sources.start("a", LEASE, due_at=NOON)
+    assert ports.sources.start("a", LEASE, due_at=NOON) == Started(replace(stored(ports), lease=None))
+    assert stored(ports).lease == LEASE
+
+
+def test_a_window_that_was_polled_is_done_whatever_its_due_time(ports):
+    ports.sources.add(a_source(last_polled_at=NOON))
+    assert isinstance(ports.sources.start("a", LEASE, due_at=at(-1), window_end=NOON), Refused)
+    assert isinstance(ports.sources.start("a", LEASE, due_at=at(-1), window_end=at(1)), Started)
+
+
 def test_an_unknown_source_is_refused_and_not_created(ports):
     assert ports.sources.start("nobody", LEASE, due_at=NOON) == Refused(None)
     assert ports.sources.read(["nobody"]) == []
@@ -257,7 +270,8 @@ def test_an_attempt_is_logged(ports):
         entry_errors=({"guid": "g", "title": "t", "error": "e"},),
         error_class=ErrorClass.PARSE,
     )
-    ports.logs.put(log)
+    assert ports.logs.put(log)
+    assert not ports.logs.put(log), "once"
     assert ports.logged() == 1
 
 
@@ -360,17 +374,39 @@ def test_a_hosts_place_is_taken_by_one(ports):
 
 
 def test_a_braked_host_has_no_place(ports):
+    ports.gates.host_failed("e.org", "a", window=NOON)
+    ports.gates.brake("e.org", until=at(5), brakes=2, others=True)
     state = HostState(brake_until=at(5), brakes=2, failing="a", others=True, failed_window=NOON)
-    ports.gates.put_host("e.org", state)
     assert ports.gates.take_slot("e.org", now=NOON, until=at(1)) == Slot(False, state)
     assert ports.gates.take_slot("e.org", now=at(5), until=at(6)) == Slot(True, state)
 
 
 def test_a_hosts_place_survives_what_is_written_about_it(ports):
     ports.gates.take_slot("e.org", now=NOON, until=at(1))
-    ports.gates.put_host("e.org", HostState(failing="a"))
-    ports.gates.put_host("e.org", HostState())
+    ports.gates.host_failed("e.org", "a", window=None)
+    ports.gates.host_recovered("e.org")
     assert ports.gates.take_slot("e.org", now=NOON, until=at(2)) == Slot(False, HostState(next_slot=at(1)))
+
+
+def test_a_place_is_reserved_by_one(ports):
+    ports.gates.take_slot("e.org", now=NOON, until=at(1))
+    assert ports.gates.reserve_slot("e.org", at=at(1), until=at(2)).taken
+    assert ports.gates.reserve_slot("e.org", at=at(1), until=at(2)) == Slot(False, HostState(next_slot=at(2)))
+    assert not ports.gates.reserve_slot("never-asked.org", at=at(1), until=at(2)).taken
+    ports.gates.brake("e.org", until=at(3), brakes=1, others=False)
+    assert not ports.gates.reserve_slot("e.org", at=at(2), until=at(4)).taken
+
+
+def test_a_failure_finds_the_host_as_those_before_it_left_it(ports):
+    first = ports.gates.host_failed("e.org", "a", window=NOON)
+    second = ports.gates.host_failed("e.org", "b", window=None)
+    third = ports.gates.host_failed("e.org", "b", window=at(1))
+    assert (first, second, third) == (
+        HostState(),
+        HostState(failing="a", failed_window=NOON),
+        HostState(failing="a", failed_window=NOON),
+    )
+    assert ports.gates.host_failed("e.org", "c", window=None).failed_window == at(1)
 
 
 def test_failures_freeze_when_most_hosts_are_down_and_thaw_with_a_success(ports):

@@ -35,10 +35,10 @@ class Moody(MemorySources):
 
     error: Exception = Unavailable("Throttled.")
 
-    def start(self, source_id, lease, *, due_at):
+    def start(self, source_id, lease, **planned):
         if source_id == "moody":
             raise self.error
-        return super().start(source_id, lease, due_at=due_at)
+        return super().start(source_id, lease, **planned)
 
 
 def test_an_outage_hands_its_message_back_and_no_other():

@@ -92,6 +92,21 @@ def test_a_retry_is_never_later_than_the_adaptive_time():
     assert minutes_until_due(source) == 7.5
 
 
+def test_a_failure_by_hand_does_not_close_the_circuit():
+    source = polled(
+        a_source(cadence=ADAPTIVE), failed(ErrorClass.PARSE), failed(ErrorClass.TIMEOUT), every=10
+    )
+    assert source.health.circuit_until == at(120)
+
+
+def test_a_circuit_that_is_over_leaves_nothing_behind():
+    source = polled(
+        a_source(cadence=ADAPTIVE), failed(ErrorClass.PARSE), failed(ErrorClass.TIMEOUT), every=180
+    )
+    assert source.health.circuit_until is None
+    assert minutes_until_due(source) == 2
+
+
 def test_a_success_closes_the_circuit():
     source = polled(a_source(cadence=ADAPTIVE), failed(ErrorClass.PARSE), UNCHANGED)
     assert source.health.circuit_until is None
@@ -183,13 +198,28 @@ class TestQuarantine:
 
 
 class TestGone:
+    def gone_at(self, source, weeks):
+        now = NOON + timedelta(weeks=weeks)
+        return schedule.after_poll(source, failed(ErrorClass.GONE), now=now, defaults=STILL)
+
+    def test_who_tries_by_hand_does_not_make_it_more_gone(self):
+        source = polled(a_source(cadence=ADAPTIVE), *[failed(ErrorClass.GONE)] * 9, every=1)
+        assert (source.enabled, source.health.gone) == (True, 1)
+
+    def test_who_enables_it_again_begins_anew(self):
+        source = a_source(cadence=ADAPTIVE)
+        for week in range(4):
+            source = self.gone_at(source, week)
+        again = self.gone_at(replace(source, enabled=True), 4)
+        assert (again.enabled, again.health.gone) == (True, 1)
+
     def test_three_weekly_probes_and_then_it_is_disabled_with_the_reason(self):
         source = a_source(cadence=ADAPTIVE)
-        for _ in range(3):
-            source = polled(source, failed(ErrorClass.GONE))
+        for week in range(3):
+            source = self.gone_at(source, week)
             assert source.enabled
             assert minutes_until_due(source) == 7 * 24 * 60
-        source = polled(source, failed(ErrorClass.GONE))
+        source = self.gone_at(source, 3)
         assert not source.enabled
         assert "410" in source.health.reason
         assert schedule.due(source, now=NOON, defaults=STILL) is None

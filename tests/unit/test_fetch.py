@@ -205,10 +205,18 @@ def test_a_planned_double_is_skipped_and_counts_nothing():
         pytest.param(
             a_source(lease=Lease(started_at=NOON), config={"min_interval_seconds": 3600}),
             a_message(),
+            Status.SKIPPED,
+            "too_soon",
+            None,
+            id="a longer interval than at the last start counts at once; the planner comes again",
+        ),
+        pytest.param(
+            a_source(lease=Lease(started_at=NOON), config={"min_interval_seconds": 3600}),
+            by_hand(),
             Status.DEFERRED,
             "too_soon",
             900,
-            id="a longer interval than at the last start counts at once, at most 900",
+            id="by hand it waits on the queue, at most 900 at once",
         ),
         pytest.param(
             a_source(url=""),

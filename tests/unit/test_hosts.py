@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from builders import NOON, a_source, at
-from wellspring import hosts, moves
+from builders import NOON, SETTINGS, a_message, a_source, a_world, at
+from wellspring import blame, hosts, moves
 from wellspring.errors import ErrorClass
-from wellspring.hosts import HostState
+from wellspring.hosts import HostState, Verdict
 from wellspring.http import Reply
 from wellspring.model import Moved
 from wellspring.outage import is_outage
@@ -16,38 +16,29 @@ WEEK = 7 * 24 * 60
 QUIET = HostState()
 
 
-def judged(state=QUIET, source_id="a", error_class=ErrorClass.TIMEOUT, **fields):
-    given = {
-        "host": "example.org",
-        "now": NOON,
-        "window": NOON,
-        "retry_at": None,
-        "longest": timedelta(days=1),
-    }
-    return hosts.judge(state, source_id, error_class, **given | fields)
+def judged(before=QUIET, source_id="a", error_class=ErrorClass.TIMEOUT, **fields):
+    given = {"host": "example.org", "now": NOON, "retry_at": None, "longest": timedelta(days=1)}
+    return hosts.judge(before, source_id, error_class, **given | fields)
 
 
 def test_the_first_source_to_fail_is_charged_and_the_host_not_braked():
-    verdict = judged()
-    assert verdict.source_is_charged
-    assert (verdict.state.failing, verdict.state.brake_until) == ("a", None)
+    assert judged() == Verdict(True, None)
 
 
 def test_a_host_with_one_source_never_takes_the_blame():
-    assert judged(judged().state).source_is_charged
+    assert judged(HostState(failing="a")) == Verdict(True, None)
+    limited = judged(HostState(failing="a", brakes=1), error_class=ErrorClass.RATE_LIMITED)
+    assert limited == Verdict(True, at(30)), "a limit brakes it, and longer each time"
 
 
 def test_when_another_one_fails_too_the_host_is_charged_and_braked():
-    verdict = judged(judged().state, "b", ErrorClass.HTTP_5XX)
-    assert not verdict.source_is_charged
-    assert verdict.state.brake_until == at(10)
-    again = judged(verdict.state, "a", ErrorClass.HTTP_5XX)
-    assert not again.source_is_charged, "until one succeeds"
-    assert again.state.brake_until == at(20), "longer each time"
+    assert judged(HostState(failing="a"), "b", ErrorClass.HTTP_5XX) == Verdict(False, at(10))
+    again = judged(HostState(failing="a", others=True, brakes=1), "a", ErrorClass.HTTP_5XX)
+    assert again == Verdict(False, at(20)), "until one succeeds, and longer each time"
 
 
 def test_a_brake_has_an_end():
-    assert judged(HostState(failing="a", others=True, brakes=10**6)).state.brake_until == at(24 * 60)
+    assert judged(HostState(failing="a", others=True, brakes=10**6)).brake_until == at(24 * 60)
 
 
 @pytest.mark.parametrize(
@@ -58,27 +49,48 @@ def test_a_brake_has_an_end():
     ],
 )
 def test_a_limit_brakes_the_host_at_once(fields, until):
-    assert judged(error_class=ErrorClass.RATE_LIMITED, **fields).state.brake_until == until
+    assert judged(error_class=ErrorClass.RATE_LIMITED, **fields).brake_until == until
 
 
 @pytest.mark.parametrize("host", ["example.substack.com", "medium.com", "a.b.blogspot.com"])
 def test_where_many_publish_a_limit_concerns_the_source_alone(host):
-    assert judged(error_class=ErrorClass.RATE_LIMITED, host=host) is None
+    limited = judged(HostState(failing="b"), error_class=ErrorClass.RATE_LIMITED, host=host)
+    assert limited == Verdict(True, None)
+    assert judged(HostState(failing="b"), host=host).brake_until, "a server that is down is down for all"
 
 
 @pytest.mark.parametrize(
     "error_class", [ErrorClass.HTTP_4XX, ErrorClass.NOT_FEED, ErrorClass.GONE, ErrorClass.PARSE]
 )
-def test_what_a_document_does_wrong_concerns_the_source_alone(error_class):
-    assert judged(error_class=error_class) is None
+def test_what_a_document_does_wrong_says_nothing_about_others(error_class):
+    world = a_world()
+    for source_id in ("a", "b"):
+        source = a_source(source_id, url="https://example.org/")
+        assert charged(world, source, error_class)
+    assert world.gates.hosts == {}
 
 
-def test_a_host_reports_an_outage_once_in_a_window():
-    first = judged()
-    assert first.reports_outage
-    assert not judged(first.state).reports_outage
-    assert judged(first.state, window=at(1)).reports_outage
-    assert not judged(window=None).reports_outage, "a fetch by hand has no window"
+def charged(world, source, error_class=ErrorClass.DNS, **fields):
+    message = a_message().model_copy(update=fields)
+    return blame.source_is_charged(source, error_class, message, world, SETTINGS, now=NOON, retry_at=None)
+
+
+def test_a_host_reports_that_it_is_down_once_in_a_window():
+    world = a_world()
+    world.gates.open_window(NOON, 4)
+    for _ in range(3):
+        charged(world, a_source())
+    assert world.gates.windows == {NOON: (4, 1)}
+    charged(world, a_source("b"), manual=True)
+    assert world.gates.windows == {NOON: (4, 1)}, "a fetch by hand has no window"
+    charged(world, a_source("b"), error_class=ErrorClass.HTTP_5XX)
+    assert world.gates.windows == {NOON: (4, 1)}, "a server that answers is not down"
+
+
+def test_while_failures_are_frozen_nothing_is_written_about_a_host():
+    world = a_world()
+    assert not charged(world, a_source(), frozen=True)
+    assert world.gates.hosts == {}
 
 
 @pytest.mark.parametrize(

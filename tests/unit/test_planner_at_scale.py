@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from builders import NOON, SETTINGS, Clock, a_message, a_source, a_world, at, every
-from wellspring.errors import ErrorClass, FetchError
+from builders import NOON, SETTINGS, Clock, a_message, a_source, a_world, at, by_hand, every
+from wellspring.errors import ErrorClass, FetchError, Unavailable
 from wellspring.fetch import fetch_source
-from wellspring.hosts import HostState
-from wellspring.memory import MemorySources
+from wellspring.memory import MemoryPosts, MemorySources
+from wellspring.model import Lease
 from wellspring.plan import plan, rehearse
 from wellspring.ports import Checkpoint
 
@@ -39,19 +39,38 @@ class TestSpacing:
             world.sources.add(on_host("one", number))
             world.sources.add(on_host("two", number))
         planned(world)
-        assert delays(world, "one") == delays(world, "two") == [0, 1, 2, 3, 4]
+        assert delays(world, "one") == delays(world, "two") == [0, 2, 3, 4, 5], (
+            "a second and a little, in whole seconds"
+        )
 
     def test_what_does_not_fit_moves_to_the_next_free_place(self):
         world = a_world()
         for number in range(130):
             world.sources.add(on_host("big", number, cadence=every(60)))
         report = planned(world)
-        assert (report.enqueued, report.skipped["host_busy"]) == (60, 70)
-        moved = sorted(row.next_fetch_at for row in world.sources.rows.values())[:70]
-        assert moved == [at(seconds=60 + number) for number in range(70)]
-        clock = Clock(at(1))
-        assert planned(replace(world, clock=clock), at(1)).enqueued == 1, "only what is due by then"
-        assert planned(replace(world, clock=clock), at(2)).enqueued == 60
+        assert (report.enqueued, report.skipped["host_busy"]) == (55, 75)
+        moved = sorted(row.next_fetch_at for row in world.sources.rows.values())[:75]
+        assert moved == [at(seconds=60.5 + 1.1 * number) for number in range(75)]
+        clock = Clock(at(2))
+        assert planned(replace(world, clock=clock), at(2)).enqueued == 55
+
+    def test_one_that_waits_for_reasons_of_its_own_holds_up_no_other(self):
+        world = a_world()
+        world.sources.add(on_host("one", 0, lease=Lease(started_at=at(-1), free_at=at(seconds=30))))
+        for number in (1, 2):
+            world.sources.add(on_host("one", number))
+        planned(world)
+        assert delays(world, "one") == [0, 2, 30]
+
+    def test_who_starts_late_is_not_sent_again_too_soon(self):
+        world = a_world()
+        for number in range(50):
+            world.sources.add(on_host("big", number, cadence=every(1)))
+        planned(world)
+        last = max(world.queue.sent, key=lambda out: out.delay_seconds)
+        starts_at = at(seconds=last.delay_seconds)
+        free = starts_at + SETTINGS.defaults.min_interval
+        assert world.sources.rows[last.message.source_id].next_fetch_at >= free - timedelta(seconds=1)
 
     def test_the_sources_word_comes_before_the_hosts_the_types_and_the_stacks(self):
         defaults = replace(
@@ -71,11 +90,11 @@ class TestSpacing:
         planned(world, settings=settings)
         found = {host: delays(world, host) for host in ("named", "free", "typed", "own", "other")}
         assert found == {
-            "named": [0, 5, 10],
+            "named": [0, 6, 11],
             "free": [0, 0, 0],
-            "typed": [0, 3, 6],
+            "typed": [0, 4, 7],
             "own": [0, 0, 0],
-            "other": [0, 2, 4],
+            "other": [0, 3, 5],
         }
 
 
@@ -210,12 +229,14 @@ class TestHosts:
 
     def test_a_braked_host_is_left_alone_and_the_next_time_moves(self):
         world = self.world()
-        world.gates.put_host("h.example", HostState(brake_until=at(60), brakes=1))
-        run = self.fetched(world, "h-1")
-        assert (run.status, run.reason) == ("skipped", "host_braked")
-        assert world.sources.rows["h-1"].next_fetch_at == at(60)
-        world.gates.put_host("h.example", HostState(brake_until=at(5), brakes=1))
-        assert self.fetched(world, "h-2").delay_seconds == 300
+        for minutes in (60, 5):
+            world.gates.brake("h.example", until=at(minutes), brakes=1, others=False)
+            run = self.fetched(world, "h-1")
+            assert (run.status, run.reason) == ("skipped", "host_braked")
+            assert world.sources.rows["h-1"].next_fetch_at == at(minutes)
+            assert world.sources.rows["h-1"].lease is None
+        run = fetch_source(by_hand("h-2"), world, SETTINGS, message_id="m")
+        assert (run.status, run.reason, run.delay_seconds) == ("deferred", "host_braked", 300)
 
     def test_a_host_of_which_every_source_fails_is_charged_itself(self):
         world = self.world()
@@ -244,12 +265,43 @@ def test_a_crashed_attempt_counts_before_the_next_one_can_crash():
 
     for turn in range(3):
         clock.now = at(10 * turn)
-        message = a_message().model_copy(update={"due_at": at(turn)})
+        message = a_message().model_copy(update={"due_at": at(10 * turn), "window_end": at(10 * turn)})
         with pytest.raises(Crash):
             fetch_source(message, replace(world, http=Killer()), SETTINGS, message_id="m")
     source = world.sources.rows["a"]
     assert (source.health.failures, source.health.error_class) == (2, ErrorClass.CRASHED)
-    assert source.next_fetch_at == at(10 + 240), "it backs off like any other"
+    assert source.next_fetch_at == at(20 + 240), "it backs off like any other"
+    assert [(log.started_at, log.error_class) for log in world.logs.rows.values()] == [
+        (at(0), ErrorClass.CRASHED),
+        (at(10), ErrorClass.CRASHED),
+    ], "the row that it could not write"
+
+
+class Offline(MemoryPosts):
+    def put(self, post):
+        raise Unavailable("Throttled.")
+
+
+def test_trouble_of_our_own_is_no_crash_of_the_source():
+    clock = Clock()
+    world = a_world(clock=clock)
+    world.sources.add(a_source(cadence=every(60)))
+    with pytest.raises(Unavailable):
+        fetch_source(a_message(), replace(world, posts=Offline()), SETTINGS, message_id="m")
+    assert world.sources.rows["a"].lease is None
+    clock.now = at(10)
+    assert fetch_source(a_message(), world, SETTINGS, message_id="m").status == "ok"
+    assert world.sources.rows["a"].health.failures == 0
+    assert [log.error_class for log in world.logs.rows.values()] == [None]
+
+
+def test_a_lease_that_ended_a_moment_ago_may_still_be_at_work():
+    clock = Clock()
+    world = a_world(clock=clock)
+    ended = Lease(started_at=at(-3), token="t", until=at(seconds=-1))
+    world.sources.add(a_source(cadence=every(60), lease=ended))
+    assert fetch_source(a_message(), world, SETTINGS, message_id="m").status == "ok"
+    assert len(world.logs.rows) == 1
 
 
 class Killed(BaseException):

@@ -8,8 +8,9 @@ from typing import Any
 
 from wellspring import message
 from wellspring.errors import InvalidInput, WellspringError
-from wellspring.fetch import Run, fetch_source
+from wellspring.fetch import fetch_source
 from wellspring.ports import World
+from wellspring.record import Run
 from wellspring.settings import Settings
 
 SIDE_BY_SIDE = 10

@@ -76,7 +76,7 @@ def _adaptive(source: Source, now: datetime, defaults: Defaults) -> Due:
     health, polled = source.health, source.cursor.last_polled_at
     if polled is None:
         return Due(BEGINNING, ("adaptive", "never polled"))
-    if health.circuit_until:
+    if health.circuit_until and health.circuit_until > polled:
         return Due(health.circuit_until, (f"circuit open after {health.error_class}",))
     interval = source.pace.interval or usual_interval(source, defaults=defaults)
     why = f"adaptive {shown(interval)}"

@@ -24,16 +24,24 @@ class _Zlib:
     def __init__(self, window_bits: int) -> None:
         self._bits = window_bits
         self._made = zlib.decompressobj(window_bits)
+        self._held = b""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
+        data, self._held = self._held + data, b""
         while data:
             if self._made.eof:
                 # Some servers pack in several members; anything else behind the end is rubbish.
                 if self._bits < zlib.MAX_WBITS or not data.startswith(b"\x1f\x8b"):
+                    self._held = data if data == b"\x1f" else b""
                     return
                 self._made = zlib.decompressobj(self._bits)
-            yield self._made.decompress(data, PIECE)
+            piece = self._made.decompress(data, PIECE)
+            yield piece
             data = self._made.unconsumed_tail or self._made.unused_data
+            while len(piece) == PIECE and not data and not self._made.eof:
+                # The input is used up, but a full piece may have left output behind.
+                piece = self._made.decompress(b"", PIECE)
+                yield piece
 
     def is_complete(self) -> bool:
         return self._made.eof

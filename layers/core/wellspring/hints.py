@@ -71,7 +71,7 @@ def document_hints(
     skip_hours = sum(1 << hour for hour in {int(text) % 24 for text in hours if _is_hour(text)})
     skip_days = sum(1 << DAYS.index(day) for day in {text.strip().lower() for text in days} if day in DAYS)
     return DocumentHints(
-        stay_away=min(max(spans), LONGEST_HINT) if spans else None,
+        stay_away=timedelta(seconds=round(min(max(spans), LONGEST_HINT).total_seconds())) if spans else None,
         skip_hours=0 if skip_hours == ALL_HOURS else skip_hours,
         skip_days=0 if skip_days == ALL_DAYS else skip_days,
     )

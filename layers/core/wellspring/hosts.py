@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 
 from wellspring.cadences import MAX_EXPONENT
 from wellspring.errors import ErrorClass
-from wellspring.retries import HOST_WIDE, retry
+from wellspring.retries import retry
 
+SLACK = timedelta(milliseconds=100)
 MANY_TENANTS = (
     "blogspot.com",
     "feedburner.com",
@@ -52,62 +53,54 @@ class Spacing:
         return self._taken.get(host, timedelta(0))
 
     def take(self, host: str, at: timedelta, delay: timedelta) -> None:
-        self._taken[host] = at + delay
+        """Take a place. One that waits for reasons of its own leaves the places before it to others."""
+        free = self.free(host)
+        self._taken[host] = free if at > free else at + spaced(delay)
 
     @property
     def hosts(self) -> int:
         return len(self._taken)
 
 
+def spaced(delay: timedelta) -> timedelta:
+    """Return how long a place is kept: longer than the delay, since a request leaves a little later."""
+    return delay + SLACK if delay else delay
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Who is to blame for a failure, and what is written down about the host."""
+    """Who is to blame for a failure, and for how long the host is left alone."""
 
-    state: HostState
     source_is_charged: bool
-    reports_outage: bool
-    """The first failure of this host in this window."""
+    brake_until: datetime | None
 
 
 def serves_many(host: str) -> bool:
-    return any(host == name or host.endswith("." + name) for name in MANY_TENANTS)
+    name = host.partition(":")[0]
+    return any(name == shared or name.endswith("." + shared) for shared in MANY_TENANTS)
 
 
 def judge(
-    state: HostState,
+    before: HostState,
     source_id: str,
     error_class: ErrorClass,
     *,
     host: str,
     now: datetime,
-    window: datetime | None,
     retry_at: datetime | None,
     longest: timedelta,
-) -> Verdict | None:
-    """Judge a failure; None when it concerns the source alone.
+) -> Verdict:
+    """Judge a failure that a whole host may share; `before` is the host as this failure found it.
 
     The first source to fail may be at fault itself, so it is charged. When another one of the
     same host fails too and none succeeded in between, it is the host, which is braked for longer
     each time; its sources are not charged any more.
     """
-    if error_class not in HOST_WIDE or serves_many(host):
-        return None
-    others = state.others or state.failing not in (None, source_id)
+    others = before.others or before.failing not in (None, source_id)
     limited = error_class is ErrorClass.RATE_LIMITED
-    brake = state.brake_until
-    if limited and retry_at:
-        brake = retry_at
-    elif limited or others:
-        wait = retry(error_class).wait * 2 ** min(state.brakes, MAX_EXPONENT)
-        brake = now + min(wait, longest)
-    return Verdict(
-        HostState(
-            brake_until=brake,
-            brakes=state.brakes + (limited or others),
-            failing=state.failing or source_id,
-            others=others,
-            failed_window=window or state.failed_window,
-        ),
-        source_is_charged=not others,
-        reports_outage=window is not None and state.failed_window != window,
-    )
+    if limited and serves_many(host):
+        return Verdict(True, None)
+    if not (limited or others):
+        return Verdict(True, None)
+    wait = min(retry(error_class).wait * 2 ** min(before.brakes, MAX_EXPONENT), longest)
+    return Verdict(not others, retry_at if limited and retry_at else now + wait)

@@ -39,7 +39,7 @@ def store(
                 seen[sighting.id_print] = sighting.previous_print
             continue
         seen[sighting.id_print] = sighting.content_print
-    poll.changed = poll.left_over > 0 or seen.keys() != window.keys()
+    poll.changed = bool(seen) and (poll.left_over > 0 or seen.keys() != window.keys())
     # A document that lists nothing, as some servers send now and then, tells nothing about the entries.
     if seen and seen != window:
         posts.put_window(source.source_id, seen, started_at=started_at)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
+from typing import TypeVar
 
 from wellspring import schedule, timestamps
 from wellspring.hosts import HostState
@@ -23,6 +24,8 @@ from wellspring.ports import (
 )
 from wellspring.sources import PARSERS
 
+K = TypeVar("K")
+V = TypeVar("V")
 BATCH_LIMIT = 10
 READ_LIMIT = 100
 LONGEST_DELAY = 900
@@ -78,9 +81,19 @@ class MemorySources:
             return False
         return self._change(ref, next_fetch_at=None, due_shard=None)
 
-    def start(self, source_id: str, lease: Lease, *, due_at: datetime | None) -> Started | Refused:
+    def start(
+        self,
+        source_id: str,
+        lease: Lease,
+        *,
+        due_at: datetime | None = None,
+        window_end: datetime | None = None,
+    ) -> Started | Refused:
         found = self.rows.get(source_id)
-        if found is None or schedule.refusal(found, due_at=due_at, now=lease.started_at):
+        now = lease.started_at
+        if found and found.lease and found.lease.token == lease.token:
+            return Started(replace(found, lease=None))
+        if found is None or schedule.refusal(found, due_at=due_at, window_end=window_end, now=now):
             return Refused(found)
         self.rows[source_id] = replace(found, lease=lease)
         return Started(found)
@@ -147,6 +160,13 @@ class MemorySources:
         return True
 
 
+def _put_once(rows: dict[K, V], key: K, row: V) -> bool:
+    if key in rows:
+        return False
+    rows[key] = row
+    return True
+
+
 def _marked(source: Source) -> Source:
     mark = timestamps.to_text(source.next_fetch_at) if source.next_fetch_at else None
     return replace(source, mark=mark)
@@ -160,7 +180,7 @@ class MemoryPosts:
     windows: dict[str, tuple[datetime, Window]] = field(default_factory=dict)
 
     def put(self, post: Post) -> bool:
-        return self.rows.setdefault((post.source_id, post.content_hash), post) is post
+        return _put_once(self.rows, (post.source_id, post.content_hash), post)
 
     def hash_like(self, source_id: str, prefix: str) -> str | None:
         hashes = (name for owner, name in sorted(self.rows) if owner == source_id)
@@ -180,8 +200,8 @@ class MemoryPosts:
 class MemoryFetchLogs:
     rows: dict[tuple[str, datetime], FetchLog] = field(default_factory=dict)
 
-    def put(self, log: FetchLog) -> None:
-        self.rows[log.source_id, log.started_at] = log
+    def put(self, log: FetchLog) -> bool:
+        return _put_once(self.rows, (log.source_id, log.started_at), log)
 
 
 @dataclass
@@ -205,9 +225,8 @@ class MemoryQueue:
 class MemoryGates:
     held: dict[str, tuple[str, datetime]] = field(default_factory=dict)
     hosts: dict[str, HostState] = field(default_factory=dict)
-    window: datetime | None = None
-    window_hosts: int = 0
-    down: int = 0
+    windows: dict[datetime, tuple[int, int]] = field(default_factory=dict)
+    """Planner windows: how many hosts they have, and how many are down."""
     frozen: bool = False
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
 
@@ -234,20 +253,38 @@ class MemoryGates:
         self.hosts[host] = replace(state, next_slot=until)
         return Slot(True, state)
 
-    def put_host(self, host: str, state: HostState) -> None:
-        self.hosts[host] = replace(state, next_slot=self.hosts.get(host, HostState()).next_slot)
+    def reserve_slot(self, host: str, *, at: datetime, until: datetime) -> Slot:
+        state = self.hosts.get(host, HostState())
+        if state.next_slot != at or (state.brake_until and state.brake_until > at):
+            return Slot(False, state)
+        self.hosts[host] = replace(state, next_slot=until)
+        return Slot(True, state)
+
+    def host_failed(self, host: str, source_id: str, *, window: datetime | None) -> HostState:
+        before = self.hosts.get(host, HostState())
+        self.hosts[host] = replace(
+            before, failing=before.failing or source_id, failed_window=window or before.failed_window
+        )
+        return before
+
+    def brake(self, host: str, *, until: datetime, brakes: int, others: bool) -> None:
+        before = self.hosts.get(host, HostState())
+        self.hosts[host] = replace(before, brake_until=until, brakes=brakes, others=others)
+
+    def host_recovered(self, host: str) -> None:
+        self.hosts[host] = HostState(next_slot=self.hosts.get(host, HostState()).next_slot)
 
     def open_window(self, window_end: datetime, hosts: int) -> bool:
-        if self.window != window_end:
-            self.window, self.down = window_end, 0
-        self.window_hosts = hosts
+        self.windows[window_end] = (hosts, self.windows.get(window_end, (0, 0))[1])
         return self.frozen
 
     def report_down(self, window_end: datetime) -> bool:
-        if self.window == window_end:
-            self.down += 1
-            self.frozen = self.frozen or is_outage(down=self.down, hosts=self.window_hosts)
-        return self.frozen
+        hosts, down = self.windows.get(window_end, (0, 0))
+        self.windows[window_end] = (hosts, down + 1)
+        if not is_outage(down=down + 1, hosts=hosts):
+            return False
+        self.frozen = True
+        return True
 
     def thaw(self) -> None:
         self.frozen = False

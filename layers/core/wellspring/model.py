@@ -63,7 +63,9 @@ class Health:
     circuit_until: datetime | None = None
     quarantined_at: datetime | None = None
     gone: int = 0
-    """How often in a row the server said that the source is gone."""
+    """How many weeks the server has said that the source is gone."""
+    gone_at: datetime | None = None
+    """When that was counted last."""
     reason: str | None = None
     """Why the source was disabled, if we did it."""
 

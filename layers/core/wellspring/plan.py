@@ -52,6 +52,7 @@ class PlanReport:
     enqueued: int = 0
     delayed: int = 0
     not_sent: int = 0
+    failed_in_a_row: int = 0
     moved_meanwhile: int = 0
     repaired: int = 0
     halted: str | None = None
@@ -131,9 +132,14 @@ def decide(
     return decision(
         due.reasons,
         send_after=ceil(place.total_seconds()),
-        next_at=predicted.at if predicted else None,
+        next_at=max(predicted.at, _free_again(source, window_end + place, defaults)) if predicted else None,
         place=place,
     )
+
+
+def _free_again(source: Source, starts_at: datetime, defaults: Defaults) -> datetime:
+    """Return when a source that starts then may start again; sooner it would only be sent for nothing."""
+    return starts_at + schedule.min_interval(source, defaults=defaults)
 
 
 def _decisions(
@@ -216,14 +222,13 @@ def _carry_out(decisions: Sequence[Decision], world: World, report: PlanReport, 
                 return
             _settle(made, world, report)
     to_send = [made for made in decisions if made.send_after is not None]
-    failed_in_a_row = 0
     for first in range(0, len(to_send), SEND_LIMIT):
         if world.clock() >= deadline:
             report.halted = OUT_OF_TIME
             return
         batch = to_send[first : first + SEND_LIMIT]
         taken = _send(batch, world, report)
-        failed_in_a_row = 0 if any(taken) else failed_in_a_row + 1
+        report.failed_in_a_row = 0 if any(taken) else report.failed_in_a_row + 1
         for made, sent in zip(batch, taken, strict=True):
             if sent:
                 report.enqueued += 1
@@ -231,7 +236,7 @@ def _carry_out(decisions: Sequence[Decision], world: World, report: PlanReport, 
                 _settle(made, world, report)
             else:
                 report.not_sent += 1
-        if failed_in_a_row == FAILED_SENDS_TO_HALT:
+        if report.failed_in_a_row == FAILED_SENDS_TO_HALT:
             report.halted = (
                 f"{FAILED_SENDS_TO_HALT} sends in a row failed: the rest stays due for the next run"
             )

@@ -65,8 +65,19 @@ class Sources(Protocol):
     def unlist(self, ref: DueRef, *, if_disabled: bool = False) -> bool:
         """Take a source out of the due index unless somebody moved it, or enabled it again, meanwhile."""
 
-    def start(self, source_id: str, lease: Lease, *, due_at: datetime | None) -> Started | Refused:
-        """Take the lease, or tell what stands against it, in one conditional write."""
+    def start(
+        self,
+        source_id: str,
+        lease: Lease,
+        *,
+        due_at: datetime | None = None,
+        window_end: datetime | None = None,
+    ) -> Started | Refused:
+        """Take the lease, or tell what stands against it, in one conditional write.
+
+        A planned fetch names its due time and its window: it is refused when either is done.
+        The same lease may be taken again, because the answer to the first time may be lost.
+        """
 
     def release(
         self, source_id: str, token: str, lease: Lease | None, *, next_fetch_at: datetime | None = None
@@ -107,7 +118,8 @@ class Posts(Protocol):
 
 
 class FetchLogs(Protocol):
-    def put(self, log: FetchLog) -> None: ...
+    def put(self, log: FetchLog) -> bool:
+        """Write the row of an attempt, once: False when it is there already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +165,17 @@ class Gates(Protocol):
     def take_slot(self, host: str, *, now: datetime, until: datetime) -> Slot:
         """Take the host's next place and close it until then, unless it is closed or braked."""
 
-    def put_host(self, host: str, state: HostState) -> None:
-        """Write down what a failure or a recovery says about the host; its next place stays."""
+    def reserve_slot(self, host: str, *, at: datetime, until: datetime) -> Slot:
+        """Take the place that begins at this time, unless somebody else has taken it meanwhile."""
+
+    def host_failed(self, host: str, source_id: str, *, window: datetime | None) -> HostState:
+        """Note a failure; the answer is the host as it was before it, whatever others do meanwhile."""
+
+    def brake(self, host: str, *, until: datetime, brakes: int, others: bool) -> None:
+        """Close the host for a while: others of its sources fail too, or it said so."""
+
+    def host_recovered(self, host: str) -> None:
+        """A source succeeded: forget failures and brakes."""
 
     def open_window(self, window_end: datetime, hosts: int) -> bool:
         """Say how many hosts a planner window has; the answer is whether failures are frozen."""

@@ -38,25 +38,30 @@ def right_time(source: Source, *, now: datetime, shards: int, defaults: Defaults
     due = schedule.due(source, now=now, defaults=defaults)
     if due is None or not source.url:
         return None
-    shard = str(schedule.shard_of(source.source_id, shards))
     listed = source.next_fetch_at
-    if listed is None or source.due_shard != shard:
-        return max(due.at, now)
+    if listed is None:
+        bulk = source.cursor.last_polled_at is None
+        first = schedule.first_time(source, now=now, bulk=bulk, defaults=defaults)
+        return max(due.at, first)
+    if source.due_shard != str(schedule.shard_of(source.source_id, shards)):
+        return listed
     return max(due.at, now) if listed > _latest(source, due.at, now=now, defaults=defaults) + SLACK else None
 
 
 def _latest(source: Source, due_at: datetime, *, now: datetime, defaults: Defaults) -> datetime:
     """Return the latest time that the source may be listed at.
 
-    One that is due may have been sent a moment ago, and then it is listed at its next turn already.
+    One that is due may have been sent a moment ago, and then it is listed at its next turn already,
+    with a jitter that came from another moment.
     """
     free = schedule.free_at(source, defaults=defaults) or due_at
     if due_at > now:
         return max(due_at, free)
     after = schedule.after_poll(source, UNCHANGED, now=now, defaults=defaults)
     predicted = schedule.due(after, now=now, defaults=defaults)
+    next_turn = predicted.at if predicted else due_at
     first = schedule.first_time(source, now=now, bulk=True, defaults=defaults)
-    return max(free, first, predicted.at if predicted else due_at)
+    return max(free, first, next_turn + (next_turn - now) * defaults.jitter)
 
 
 def _repair(source: Source, world: World, settings: Settings, *, now: datetime) -> bool:

@@ -1,11 +1,30 @@
-"""Owns the fetch log: what is written down about an attempt."""
+"""Owns what is told about a message: the fetch log of its attempt, and how it ended."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from wellspring.model import FetchLog, Source
+from wellspring.errors import ErrorClass
+from wellspring.model import FetchLog, Lease, Source, Status
 from wellspring.poll import Poll
 
 KEPT_HEADERS = ("etag", "last-modified", "content-type", "cache-control", "retry-after", "date")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """How one message ended, for the report."""
+
+    source_id: str
+    status: Status
+    url: str = ""
+    reason: str | None = None
+    delay_seconds: int | None = None
+    log: FetchLog | None = None
+    kept_lease: bool = True
+    news: tuple[str, ...] = ()
+    """What an operator wants to hear of: quarantined, recovered, moved, gone."""
+    warnings: tuple[str, ...] = ()
+    backtrace: str | None = None
 
 
 def log_of(
@@ -48,4 +67,23 @@ def log_of(
         error_message=str(error)[:200] if error else None,
         next_fetch_at=after.next_fetch_at,
         reasons=after.pace.reasons,
+    )
+
+
+def crash_log(counted: Source, lease: Lease, *, kept: timedelta) -> FetchLog:
+    """Return the row of an attempt that could not write one: its function died."""
+    return FetchLog(
+        source_id=counted.source_id,
+        started_at=lease.started_at,
+        finished_at=lease.until or lease.started_at,
+        status=Status.FAILED,
+        url=counted.shown_url[:200],
+        attempt_id=lease.token or "",
+        message_id="",
+        manual=False,
+        expires_at=lease.started_at + kept,
+        error_class=ErrorClass.CRASHED,
+        error_message="The function died during this attempt.",
+        next_fetch_at=counted.next_fetch_at,
+        reasons=counted.pace.reasons,
     )

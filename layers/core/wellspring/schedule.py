@@ -17,6 +17,7 @@ from wellspring.settings import Defaults
 
 GONE_PROBES = 3
 GONE_PROBE_EVERY = timedelta(days=7)
+PROBE_SLACK = timedelta(hours=1)
 HEALTHY = Health()
 
 
@@ -71,7 +72,7 @@ def after_poll(
     health = health_after(source, outcome, now=now, defaults=defaults)
     return replace(
         source,
-        enabled=source.enabled and health.gone <= GONE_PROBES,
+        enabled=source.enabled and health.reason is None,
         cursor=replace(before, last_fetch_at=fetched, last_polled_at=now, due_at=done),
         health=health,
         pace=pace_after(source, outcome, health, defaults=defaults),
@@ -99,11 +100,9 @@ def health_after(source: Source, outcome: Outcome, *, now: datetime, defaults: D
     """Return what a poll makes of the source's health; a success is a fresh start."""
     if outcome.error_class is None:
         return HEALTHY
-    before = replace(source.health, error_class=outcome.error_class)
+    before = replace(source.health, error_class=outcome.error_class, reason=None)
     if outcome.error_class is ErrorClass.GONE:
-        gone = before.gone + 1
-        reason = "gone: the server answered 410 to three weekly probes" if gone > GONE_PROBES else None
-        return replace(before, failures=before.failures + 1, gone=gone, reason=reason)
+        return _gone(before, now=now)
     if not outcome.charged:
         return before
     failures, attempt = before.failures + 1, before.attempt + 1
@@ -115,9 +114,29 @@ def health_after(source: Source, outcome: Outcome, *, now: datetime, defaults: D
         before,
         failures=failures,
         attempt=0 if spent else attempt,
-        circuit_until=now + policy.circuit if spent and isinstance(source.config.cadence, Adaptive) else None,
+        circuit_until=_circuit(source, policy.circuit if spent else None, now=now),
         quarantined_at=before.quarantined_at or (now if limit and failures >= limit else None),
     )
+
+
+def _circuit(source: Source, opened_for: timedelta | None, *, now: datetime) -> datetime | None:
+    """Return until when the circuit is open; a fetch by hand that fails does not close it."""
+    if opened_for and isinstance(source.config.cadence, Adaptive):
+        return now + opened_for
+    until = source.health.circuit_until
+    return until if until and until > now else None
+
+
+def _gone(before: Health, *, now: datetime) -> Health:
+    """Count weekly answers alone: somebody who tries by hand does not make a source more gone."""
+    counts = before.gone_at is None or now - before.gone_at >= GONE_PROBE_EVERY - PROBE_SLACK
+    gone = before.gone + counts
+    gone_at = now if counts else before.gone_at
+    after = replace(before, failures=before.failures + 1, gone=gone, gone_at=gone_at)
+    if gone <= GONE_PROBES:
+        return after
+    # The count is forgotten with the source: whoever enables it again begins anew.
+    return replace(after, gone=0, gone_at=None, reason="gone: the server answered 410 to three weekly probes")
 
 
 def first_time(source: Source, *, now: datetime, bulk: bool, defaults: Defaults) -> datetime:
@@ -168,6 +187,7 @@ def _hinted(
 def _skip(source: Source, at: datetime, reasons: list[str]) -> datetime:
     pace = source.pace
     moved = hints.after_skipped(at, skip_hours=pace.skip_hours, skip_days=pace.skip_days)
+    moved = min(moved, at + hints.LONGEST_HINT)
     if moved != at:
         reasons.append(f"the feed skips this time: not before {timestamps.to_text(moved)}")
     return moved
@@ -226,13 +246,17 @@ class Refusal(StrEnum):
     HOST_BRAKED = "host_braked"
 
 
-def refusal(source: Source | None, *, due_at: datetime | None, now: datetime) -> Refusal | None:
+def refusal(
+    source: Source | None, *, due_at: datetime | None, window_end: datetime | None = None, now: datetime
+) -> Refusal | None:
     """Say why this start is refused, or None. The stores' start condition is this very rule."""
     if source is None:
         return Refusal.UNKNOWN
     if not source.enabled:
         return Refusal.DISABLED
     if due_at and source.cursor.due_at and due_at <= source.cursor.due_at:
+        return Refusal.DONE
+    if window_end and source.cursor.last_polled_at and window_end <= source.cursor.last_polled_at:
         return Refusal.DONE
     if source.lease and source.lease.until and now < source.lease.until:
         return Refusal.IN_FLIGHT

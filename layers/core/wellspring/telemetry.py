@@ -8,9 +8,9 @@ from aws_lambda_powertools.metrics import Metrics, MetricUnit
 
 from wellspring import timestamps
 from wellspring.batch import BatchReport
-from wellspring.fetch import Run
 from wellspring.model import Status
 from wellspring.plan import Decision, PlanReport
+from wellspring.record import Run
 
 NAMESPACE = "Wellspring"
 

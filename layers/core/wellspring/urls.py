@@ -57,9 +57,17 @@ def target_of(url: str) -> Target:
 def join(base: str, location: str) -> str:
     """Return where a redirect leads."""
     try:
-        return urljoin(base, location.strip())
+        return urljoin(base, _as_meant(location.strip()))
     except ValueError:
         raise _refused("The redirect's URL cannot be read.") from None
+
+
+def _as_meant(location: str) -> str:
+    """Headers are read as Latin-1, but servers write UTF-8."""
+    try:
+        return location.encode("latin-1").decode()
+    except UnicodeError:
+        return "".join(c if c.isascii() else f"%{ord(c):02X}" for c in location if ord(c) < 256)
 
 
 def shown(url: str) -> str:

@@ -5,8 +5,10 @@ was checked the one that is dialled, every single read bounded by one deadline, 
 from an empty answer, and the path sent as it stands.
 """
 
+import email.errors
 import http.client
 import io
+import re
 import socket
 import ssl
 import time
@@ -21,6 +23,7 @@ from wellspring.urls import Target
 
 CHUNK = 65_536
 MOST_HEAD_BYTES = 65_536
+HIDING = (email.errors.MissingHeaderBodySeparatorDefect, email.errors.FirstHeaderLineIsContinuationDefect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,9 @@ class Dialler:
             if peer is None or not addresses.is_open(peer, self.allowed):
                 raise FetchError(ErrorClass.BLOCKED_ADDRESS, f"The host {target.host} is not public.")
             return self._secured(sock, target, soon) if target.scheme == "https" else sock
+        except OSError:
+            sock.close()
+            raise FetchError(ErrorClass.CONNECT, "The server broke off at once.") from None
         except BaseException:
             sock.close()
             raise
@@ -85,11 +91,13 @@ class Dialler:
 
 def _connect(found: list[Address], port: int, deadline: Deadline) -> socket.socket:
     refused: OSError | None = None
-    for address in found:
+    for tried, address in enumerate(found):
+        # A dead address must leave time for the others.
+        share = deadline.left() / (len(found) - tried)
         family = socket.AF_INET if address.version == 4 else socket.AF_INET6
         sock = socket.socket(family, socket.SOCK_STREAM)
         try:
-            sock.settimeout(deadline.left())
+            sock.settimeout(share)
             sock.connect((str(address), port))
             return sock
         except OSError as error:
@@ -124,6 +132,10 @@ class Exchange:
             self._sock.settimeout(self._deadline.left())
             self._sock.sendall(("\r\n".join(lines) + "\r\nConnection: close\r\n\r\n").encode("latin-1"))
             self._response.begin()
+            while 100 <= self._response.status < 200 and self._response.status != 101:
+                self._response.headers = self._response.msg = None  # type: ignore[assignment]
+                self._response.begin()
+            _check_framing(self._response.headers)
         self._reader.head_is_read()
         return self._response.status, _joined(self._response.getheaders())
 
@@ -156,10 +168,22 @@ class _told:
                 raise FetchError(ErrorClass.BAD_HTTP, f"This is not HTTP: {type(error).__name__}.") from None
 
 
+def _check_framing(headers: http.client.HTTPMessage) -> None:
+    """Refuse a head that does not say for certain where the body ends."""
+    if any(isinstance(defect, HIDING) for defect in headers.defects):
+        raise http.client.HTTPException("a line of the head is no header")
+    codings = [value.strip().lower() for value in headers.get_all("transfer-encoding", [])]
+    if codings not in ([], ["chunked"], ["identity"]):
+        raise http.client.HTTPException("an unknown transfer coding")
+    lengths = {part.strip() for value in headers.get_all("content-length", []) for part in value.split(",")}
+    if len(lengths) > 1 or not all(re.fullmatch(r"[0-9]+", length) for length in lengths):
+        raise http.client.HTTPException("an unusable length")
+
+
 def _joined(pairs: list[tuple[str, str]]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for name, value in pairs:
-        key = name.lower()
+        key, value = name.lower(), re.sub(r"[\r\n]+[ \t]*", " ", value)
         headers[key] = f"{headers[key]}, {value}" if key in headers else value
     return headers
 

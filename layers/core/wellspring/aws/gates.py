@@ -61,39 +61,53 @@ class DynamoGates:
         )
         return Slot(found.done, _host_state(found.item))
 
-    def put_host(self, host: str, state: HostState) -> None:
-        values = {name: getattr(state, name) or None for name in HOST_FIELDS}
-        kept = {name: found for name, found in values.items() if found is not None}
-        gone = [name for name in values if name not in kept]
-        sets = "SET " + ", ".join(f"#{name} = :{name}" for name in kept) if kept else ""
-        removes = "REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
-        self._change(
-            _host_key(host), f"{sets} {removes}", None, {f":{name}": found for name, found in kept.items()}
+    def reserve_slot(self, host: str, *, at: datetime, until: datetime) -> Slot:
+        found = self._change(
+            _host_key(host),
+            "SET #next_slot = :until, #expires_at = :expires_at",
+            "#next_slot = :at AND (attribute_not_exists(#brake_until) OR #brake_until <= :at)",
+            {":until": until, ":at": at, ":expires_at": _expiry(until)},
+            returned="ALL_OLD",
         )
+        return Slot(found.done, _host_state(found.item))
+
+    def host_failed(self, host: str, source_id: str, *, window: datetime | None) -> HostState:
+        update = "SET #failing = if_not_exists(#failing, :source)"
+        values: dict[str, object] = {":source": source_id}
+        if window:
+            update += ", #failed_window = :window"
+            values[":window"] = window
+        return _host_state(self._change(_host_key(host), update, None, values, returned="ALL_OLD").item)
+
+    def brake(self, host: str, *, until: datetime, brakes: int, others: bool) -> None:
+        self._change(
+            _host_key(host),
+            "SET #brake_until = :until, #brakes = :brakes, #others = :others",
+            None,
+            {":until": until, ":brakes": brakes, ":others": others},
+        )
+
+    def host_recovered(self, host: str) -> None:
+        fields = ", ".join(f"#{name}" for name in HOST_FIELDS)
+        self._change(_host_key(host), f"REMOVE {fields}", None, {})
 
     def open_window(self, window_end: datetime, hosts: int) -> bool:
-        grown = self._change(
-            OUTAGE, "SET #hosts = :hosts", "#window = :window", {":hosts": hosts, ":window": window_end}
+        self._change(
+            _window_key(window_end),
+            "SET #hosts = :hosts, #expires_at = :expires_at",
+            None,
+            {":hosts": hosts, ":expires_at": _expiry(window_end)},
         )
-        if not grown.done:
-            grown = self._change(
-                OUTAGE,
-                "SET #hosts = :hosts, #window = :window, #down = :none",
-                None,
-                {":hosts": hosts, ":window": window_end, ":none": 0},
-            )
-        return bool(grown.item.get("frozen"))
+        with told_as_unavailable("Reading whether failures are frozen"):
+            answer = self._client.get_item(TableName=self._table, Key=items.encode({"gate": OUTAGE}))
+        return bool(items.decode(answer.get("Item", {})).get("frozen"))
 
     def report_down(self, window_end: datetime) -> bool:
-        counted = self._change(
-            OUTAGE, "ADD #down :one", "#window = :window", {":one": 1, ":window": window_end}
-        )
-        if not counted.done or counted.item.get("frozen"):
-            return bool(counted.item.get("frozen"))
-        if not is_outage(down=int(counted.item.get("down", 0)), hosts=int(counted.item.get("hosts", 0))):
-            return False
-        self._change(OUTAGE, "SET #frozen = :yes", None, {":yes": True})
-        return True
+        window = self._change(_window_key(window_end), "ADD #down :one", None, {":one": 1}).item
+        if is_outage(down=int(window.get("down", 0)), hosts=int(window.get("hosts", 0))):
+            self._change(OUTAGE, "SET #frozen = :yes", None, {":yes": True})
+            return True
+        return False
 
     def thaw(self) -> None:
         self._change(OUTAGE, "REMOVE #frozen", None, {})
@@ -150,6 +164,10 @@ class _Changed:
 
 def _host_key(host: str) -> str:
     return f"host#{host}"
+
+
+def _window_key(window_end: datetime) -> str:
+    return f"{OUTAGE}#{timestamps.to_text(window_end)}"
 
 
 def _expiry(moment: datetime) -> int:

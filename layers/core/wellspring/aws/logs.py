@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from wellspring.aws import items
-from wellspring.aws.faults import told_as_unavailable
+from wellspring.aws.writes import put_if
 from wellspring.model import FetchLog
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ class DynamoFetchLogs:
         self._client = client
         self._table = table
 
-    def put(self, log: FetchLog) -> None:
-        with told_as_unavailable("Writing a fetch log"):
-            self._client.put_item(TableName=self._table, Item=item_of(log))
+    def put(self, log: FetchLog) -> bool:
+        condition = "attribute_not_exists(#started_at)"
+        return put_if(self._client, self._table, item_of(log), condition, what="Writing a fetch log")
 
 
 def item_of(log: FetchLog) -> items.Item:

@@ -56,6 +56,7 @@ def health_fields(health: Health) -> dict[str, object]:
         "circuit_until": health.circuit_until,
         "quarantined_at": health.quarantined_at,
         "gone": health.gone or None,
+        "gone_at": health.gone_at,
         "reason": health.reason,
     }
 
@@ -130,6 +131,7 @@ def _source_of(item: Mapping[str, Any]) -> Source:
             circuit_until=health.moment("circuit_until"),
             quarantined_at=health.moment("quarantined_at"),
             gone=health.count("gone"),
+            gone_at=health.moment("gone_at"),
             reason=health.text("reason"),
         ),
         lease=Lease(

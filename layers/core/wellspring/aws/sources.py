@@ -35,6 +35,7 @@ MAPS: dict[str, Callable[[Any], object]] = {
     "lease": stored.lease_fields,
     "moved": stored.moved_fields,
 }
+NOT_PASSED = " AND (attribute_not_exists(#cursor.#last_polled_at) OR #cursor.#last_polled_at < :window_end)"
 NOT_DONE = " AND (attribute_not_exists(#cursor.#due_at) OR #cursor.#due_at < :due_at)"
 
 
@@ -101,10 +102,20 @@ class DynamoSources:
             what="Taking a source out of the schedule",
         )
 
-    def start(self, source_id: str, lease: Lease, *, due_at: datetime | None) -> Started | Refused:
-        update = "SET #lease = :lease"
-        condition = MAY_START + NOT_DONE if due_at else MAY_START
+    def start(
+        self,
+        source_id: str,
+        lease: Lease,
+        *,
+        due_at: datetime | None = None,
+        window_end: datetime | None = None,
+    ) -> Started | Refused:
+        update, condition = "SET #lease = :lease", MAY_START
         values = {":no": False, ":now": lease.started_at, ":lease": stored.lease_fields(lease)}
+        for moment, clause, name in ((due_at, NOT_DONE, ":due_at"), (window_end, NOT_PASSED, ":window_end")):
+            if moment:
+                condition += clause
+                values[name] = moment
         with told_as_unavailable("Starting a fetch"):
             try:
                 answer = self._client.update_item(
@@ -113,7 +124,7 @@ class DynamoSources:
                     UpdateExpression=update,
                     ConditionExpression=condition,
                     ExpressionAttributeNames=items.names(update, condition),
-                    ExpressionAttributeValues=items.encode(values | ({":due_at": due_at} if due_at else {})),
+                    ExpressionAttributeValues=items.encode(values),
                     ReturnValues="ALL_OLD",
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 )
@@ -121,7 +132,7 @@ class DynamoSources:
                 if code(error) != CONDITION_FAILED:
                     raise
                 item: Any = error.response.get("Item")
-                return Refused(stored.source_of(item) if item else None)
+                return _refused_or_ours(stored.source_of(item) if item else None, lease)
         return Started(stored.source_of(answer["Attributes"]))
 
     def release(
@@ -209,6 +220,13 @@ class DynamoSources:
     ) -> bool:
         key = {"source_id": source_id}
         return update_if(self._client, self._table, key, update, condition, values, what=what)
+
+
+def _refused_or_ours(source: Source | None, lease: Lease) -> Started | Refused:
+    """Tell a refusal from our own start whose answer was lost: the client tries again by itself."""
+    if source and source.lease and source.lease.token == lease.token:
+        return Started(replace(source, lease=None))
+    return Refused(source)
 
 
 def _ref(row: dict[str, Any], until: datetime) -> DueRef:
