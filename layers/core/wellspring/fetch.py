@@ -15,11 +15,11 @@ from wellspring.intake import store
 from wellspring.message import FetchMessage
 from wellspring.model import Lease, Source, Status
 from wellspring.poll import Poll, backtrace_of, request
-from wellspring.ports import Refused, World
+from wellspring.ports import Refused, Slot, World
 from wellspring.record import Run
 from wellspring.schedule import Outcome, Refusal
 from wellspring.settings import Settings
-from wellspring.sources import Document
+from wellspring.sources import KINDS, Document
 
 
 def fetch_source(message: FetchMessage, world: World, settings: Settings, *, message_id: str) -> Run:
@@ -59,12 +59,12 @@ def _attempt(
     if free and free > started_at:
         world.sources.release(source.source_id, token, source.lease)
         return deferral.put_off(message, source, Refusal.TOO_SOON, free - started_at, world)
-    slot = turns.take(source, world, settings)
+    slot = _turn(source, world, settings)
     if not slot.taken:
         return deferral.wait_for_host(message, source, slot, world, token=token, now=world.clock())
 
     source = _count_crash(source, lease, message, world, settings)
-    poll = request(source, world.http, world.parse)
+    poll = request(source, world, settings)
     if poll.document:
         _store(poll, poll.document, source, world, settings, started_at=started_at)
     charged = _settle(poll, source, slot.state, message, world, settings, now=started_at)
@@ -91,6 +91,13 @@ def _attempt(
         warnings=source.warnings,
         backtrace=poll.backtrace,
     )
+
+
+def _turn(source: Source, world: World, settings: Settings) -> Slot:
+    delay = schedule.host_delay(source, defaults=settings.defaults)
+    if source.type in KINDS and KINDS[source.type].obeys_robots:
+        return turns.take_politely(source.url, delay, world)
+    return turns.take(source.host, delay, world)
 
 
 def _store(

@@ -9,7 +9,7 @@ from wellspring.model import Entry, Post, Source
 from wellspring.poll import Poll
 from wellspring.ports import Posts
 from wellspring.settings import Settings
-from wellspring.sources import Document
+from wellspring.sources import KINDS, Document
 
 BODY_LIMIT = 300_000
 FIELD_LIMIT = 4_000
@@ -28,17 +28,24 @@ def store(
     seen: dict[bytes, bytes] = {}
     poll.left_over = max(0, len(document.entries) - LISTED_LIMIT)
     for sighting in identity.sightings(document.entries[:LISTED_LIMIT], window):
-        if sighting.novelty is not Novelty.KNOWN and poll.created + poll.updated >= NEW_LIMIT:
+        skip = filters.reason_to_skip(sighting, source, now=started_at, defaults=settings.defaults)
+        if skip:
+            poll.filtered[skip] += 1
+        elif sighting.novelty is Novelty.KNOWN:
+            poll.unchanged += 1
+        elif poll.created + poll.updated >= NEW_LIMIT:
             poll.left_over += 1
             continue
-        try:
-            _store_one(sighting, poll, source, posts, settings, started_at=started_at)
-        except ValueError as error:
-            _entry_failed(sighting.entry, error, poll)
-            if sighting.previous_print:
-                seen[sighting.id_print] = sighting.previous_print
-            continue
-        seen[sighting.id_print] = sighting.content_print
+        else:
+            try:
+                _store_one(sighting, poll, source, posts, settings, started_at=started_at)
+            except ValueError as error:
+                _entry_failed(sighting.entry, error, poll)
+                if sighting.previous_print:
+                    seen[sighting.id_print] = sighting.previous_print
+                continue
+        if sighting.novelty is not Novelty.DUPLICATE:
+            seen[sighting.id_print] = sighting.content_print
     poll.changed = bool(seen) and (poll.left_over > 0 or seen.keys() != window.keys())
     # A document that lists nothing, as some servers send now and then, tells nothing about the entries.
     if seen and seen != window:
@@ -48,14 +55,6 @@ def store(
 def _store_one(
     sighting: Sighting, poll: Poll, source: Source, posts: Posts, settings: Settings, *, started_at: datetime
 ) -> None:
-    if sighting.novelty is Novelty.KNOWN:
-        poll.unchanged += 1
-        return
-    entry = sighting.entry
-    skip = filters.reason_to_skip(entry, source, now=started_at, defaults=settings.defaults)
-    if skip:
-        poll.filtered[skip] += 1
-        return
     follows = None
     if sighting.novelty is Novelty.CHANGED and sighting.previous_print:
         follows = posts.hash_like(source.source_id, sighting.previous_print.hex())
@@ -71,15 +70,15 @@ def _post(
     sighting: Sighting, follows: str | None, source: Source, settings: Settings, *, started_at: datetime
 ) -> Post:
     published = filters.dated(sighting.entry, now=started_at)
-    own = source.config.max_age_days
-    age = settings.defaults.max_age if own is None else timedelta(days=own)
+    age = filters.max_age(source, defaults=settings.defaults)
     return Post(
         source_id=source.source_id,
         content_hash=sighting.content_hash,
         entry=_storable(sighting.entry, published),
         fetched_at=started_at,
-        expires_at=published + age + EXPIRY_MARGIN if published else None,
+        expires_at=published + age + EXPIRY_MARGIN if published and KINDS[source.type].ages else None,
         revision_of=follows,
+        truncated=len(sighting.entry.body.encode("utf-8", "replace")) > BODY_LIMIT,
     )
 
 

@@ -7,6 +7,8 @@ from itertools import count
 from typing import TypeVar
 
 from wellspring import schedule, timestamps
+from wellspring.asking import Http
+from wellspring.errors import ErrorClass, FetchError
 from wellspring.hosts import HostState
 from wellspring.model import FetchLog, Lease, Post, Source, Window
 from wellspring.outage import is_outage
@@ -14,7 +16,6 @@ from wellspring.ports import (
     Checkpoint,
     DuePage,
     DueRef,
-    Http,
     Outgoing,
     Refused,
     Slot,
@@ -22,7 +23,7 @@ from wellspring.ports import (
     Started,
     World,
 )
-from wellspring.sources import PARSERS
+from wellspring.sources import KINDS
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -296,6 +297,33 @@ class MemoryGates:
         self.checkpoints[gate] = checkpoint
 
 
+@dataclass
+class MemoryRobots:
+    """Sites that welcome robots, but for the URLs that are named."""
+
+    closed: set[str] = field(default_factory=set)
+
+    def knows(self, url: str) -> bool:
+        return True
+
+    def check(self, url: str) -> None:
+        if url in self.closed:
+            raise FetchError(ErrorClass.ROBOTS, "The site's robots.txt does not allow this page.")
+
+    def delay(self, url: str) -> timedelta | None:
+        return None
+
+
+@dataclass
+class MemorySecrets:
+    """Keys by owner."""
+
+    keys: dict[str, str] = field(default_factory=dict)
+
+    def x_api_key(self, owner_id: str) -> str | None:
+        return self.keys.get(owner_id)
+
+
 def world(
     http: Http, clock: Callable[[], datetime], pause: Callable[[timedelta], None] = lambda span: None
 ) -> World:
@@ -308,7 +336,9 @@ def world(
         queue=MemoryQueue(),
         gates=MemoryGates(),
         http=http,
-        parse=lambda kind, reply: PARSERS[kind](reply),
+        robots=MemoryRobots(),
+        secrets=MemorySecrets(),
+        parse=lambda kind, reply: KINDS[kind].parse(reply),
         clock=clock,
         pause=pause,
         new_id=lambda: f"id-{next(numbers)}",

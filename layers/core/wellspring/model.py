@@ -48,6 +48,8 @@ class Cursor:
     issuer: str | None = None
     """A short hash of the URL that issued the validators: they mean nothing to another one."""
     signature: str | None = None
+    bookmark: Mapping[str, str] = field(default_factory=dict)
+    """What the source's type wants to know again, such as the newest post that it has read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +172,8 @@ class Post:
     fetched_at: datetime
     expires_at: datetime | None = None
     revision_of: str | None = None
+    truncated: bool = False
+    """The body was longer than a row can hold, and is cut."""
 
     @property
     def posted_at(self) -> datetime:

@@ -2,15 +2,16 @@
 
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from wellspring.errors import ErrorClass, FetchError
-from wellspring.http import Reply, Request
+from wellspring.errors import ErrorClass, FetchError, Unavailable
+from wellspring.http import Reply
 from wellspring.model import Source, Status
-from wellspring.ports import Http
-from wellspring.sources import PARSERS, Document
+from wellspring.ports import World
+from wellspring.settings import Settings
+from wellspring.sources import KINDS, Document
 
 BACKTRACE_LINES = 20
 
@@ -52,7 +53,8 @@ class Poll:
             return Status.FAILED
         if self.document is None:
             return Status.NOT_MODIFIED
-        return Status.PARTIAL if self.failed or self.left_over else Status.OK
+        incomplete = self.failed or self.left_over or self.document.cut
+        return Status.PARTIAL if incomplete else Status.OK
 
 
 def backtrace_of(error: BaseException) -> str:
@@ -61,43 +63,29 @@ def backtrace_of(error: BaseException) -> str:
     return "\n".join([*lines, type(error).__name__])
 
 
-def request(source: Source, http: Http, parse: Callable[[str, Reply], Document]) -> Poll:
+def request(source: Source, world: World, settings: Settings) -> Poll:
     """Ask the publisher; whatever it does wrong becomes a value."""
     poll = Poll()
     try:
-        if source.type not in PARSERS:
-            known = ", ".join(sorted(PARSERS))
+        kind = KINDS.get(source.type)
+        if kind is None:
+            known = ", ".join(sorted(KINDS))
             raise FetchError(
                 ErrorClass.INTERNAL, f'The type "{source.type}" is not known; use one of: {known}.'
             )
-        poll.reply = http.get(question(source))
+        poll.reply = kind.ask(source, world, settings)
         if poll.reply.status == 304:
             return poll
         poll.signature = sha256(poll.reply.body).hexdigest()
         if poll.signature != source.cursor.signature:
-            poll.document = parse(source.type, poll.reply)
+            poll.document = world.parse(source.type, poll.reply)
     except FetchError as error:
         poll.error = error
+    except Unavailable:
+        raise
     except Exception as error:
         poll.error = FetchError(
             ErrorClass.INTERNAL, f"Wellspring failed on this document: {type(error).__name__}."
         )
         poll.backtrace = backtrace_of(error)
     return poll
-
-
-def question(source: Source) -> Request:
-    """Return what to ask; validators go only to the URL that issued them."""
-    cursor = source.cursor
-    known = cursor.issuer is None or cursor.issuer == issuer(source.url)
-    return Request(
-        url=source.url,
-        etag=cursor.etag if known else None,
-        last_modified=cursor.last_modified if known else None,
-        headers=source.config.headers,
-    )
-
-
-def issuer(url: str) -> str:
-    """Return the mark of a URL that is kept beside its validators."""
-    return sha256(url.encode("utf-8", "replace")).hexdigest()[:8]

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from wellspring.asking import Http, Robots, Secrets
 from wellspring.hosts import HostState
-from wellspring.http import Reply, Request
+from wellspring.http import Reply
 from wellspring.message import FetchMessage
 from wellspring.model import FetchLog, Lease, Post, Source, Window
 from wellspring.sources import Document
@@ -192,11 +193,6 @@ class Gates(Protocol):
     def put_checkpoint(self, gate: str, checkpoint: Checkpoint) -> None: ...
 
 
-class Http(Protocol):
-    def get(self, request: Request) -> Reply:
-        """Fetch a URL, following redirects. Raises FetchError."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """All ports of a use case, with the clock and the maker of ids."""
@@ -207,6 +203,8 @@ class World:
     queue: Queue
     gates: Gates
     http: Http
+    robots: Robots
+    secrets: Secrets
     parse: Callable[[str, Reply], Document]
     clock: Callable[[], datetime]
     pause: Callable[[timedelta], None]

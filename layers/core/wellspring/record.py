@@ -59,7 +59,9 @@ def log_of(
         updated=poll.updated,
         unchanged=poll.unchanged,
         failed=poll.failed,
-        filtered=dict(poll.filtered) | ({"over_limit": poll.left_over} if poll.left_over else {}),
+        filtered=dict(poll.filtered)
+        | ({"over_limit": poll.left_over} if poll.left_over else {})
+        | ({"cut": 1} if poll.document and poll.document.cut else {}),
         entry_errors=tuple(poll.entry_errors),
         parser=poll.document.parser if poll.document else None,
         signature=poll.signature,

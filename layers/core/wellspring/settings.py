@@ -23,6 +23,7 @@ class Adaption:
 
 
 LONGEST_SPAN = 900
+X_API_URL = "https://api.x.com"
 ACTIVITY = "7d=6h, 14d=12h, 30d=24h, 60d=72h, 90d=168h"
 
 
@@ -67,6 +68,9 @@ class Settings:
     fetch_log_days: int = 90
     allow_addresses: tuple[IPv4Network | IPv6Network, ...] = ()
     contact_url: str = ""
+    owner_keys: str = ""
+    """The path of parameters below which each owner's keys lie."""
+    x_api_url: str = X_API_URL
     planner_lease: timedelta = timedelta(seconds=75)
     # Longer than the fetcher may run, shorter than the queue hides a message.
     fetch_lease: timedelta = timedelta(seconds=150)
@@ -127,6 +131,8 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
         fetch_log_days=int(number("FETCH_LOG_DAYS", 90)),
         allow_addresses=networks(env.get("ALLOW_ADDRESSES", "")),
         contact_url=env.get("CONTACT_URL", ""),
+        owner_keys=env.get("OWNER_KEYS", ""),
+        x_api_url=(env.get("X_API_URL") or X_API_URL).rstrip("/"),
     )
 
 

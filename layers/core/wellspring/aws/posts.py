@@ -73,6 +73,7 @@ class DynamoPosts:
                 "posted_at": post.posted_at,
                 "guid": entry.entry_id,
                 "revision_of": post.revision_of,
+                "truncated": post.truncated or None,
                 "expires_at": expires,
                 "pending_shard": str(schedule.shard_of(post.source_id, self._shards)),
             }
