@@ -10,7 +10,7 @@ from wellspring import schedule, timestamps
 from wellspring.errors import ErrorClass
 from wellspring.hosts import HostState
 from wellspring.model import Cursor, FetchLog, Health, Lease, Moved, Pace, Status
-from wellspring.ports import Checkpoint, Outgoing, Refused, Slot, Started
+from wellspring.ports import Checkpoint, Outgoing, Refused, Slot, Started, Viewed
 from wellspring.schedule import Refusal
 
 LEASE = Lease(started_at=NOON, token="mine", until=at(2))
@@ -330,11 +330,25 @@ def test_a_released_source_can_be_moved(ports):
     assert (stored(ports).lease, stored(ports).next_fetch_at) == (None, at(60))
 
 
-def test_a_view_is_noted(ports):
-    ports.sources.add(a_source(next_fetch_at=at(1)))
-    assert ports.sources.view("a", NOON).viewed_at == NOON
-    assert stored(ports).viewed_at == NOON
-    assert ports.sources.view("nobody", NOON) is None
+@pytest.mark.parametrize(
+    ("viewed_at", "noted"),
+    [
+        pytest.param(None, True, id="never viewed"),
+        pytest.param(at(-1), True, id="the boundary itself is noted"),
+        pytest.param(at(seconds=-59.999), False, id="viewed a moment ago"),
+        pytest.param(NOON, False, id="viewed at the same moment"),
+        pytest.param(at(seconds=0.001), True, id="a view in the future does not block"),
+    ],
+)
+def test_a_view_is_noted_unless_there_was_one_just_before(ports, viewed_at, noted):
+    ports.sources.add(a_source(next_fetch_at=at(1), viewed_at=viewed_at))
+    view = ports.sources.view("a", NOON, unless_since=at(-1))
+    assert view == Viewed(noted, stored(ports)), "whatever the answer is, it brings the source"
+    assert stored(ports).viewed_at == (NOON if noted else viewed_at)
+
+
+def test_a_view_of_an_unknown_source_creates_none(ports):
+    assert ports.sources.view("nobody", NOON, unless_since=at(-1)) == Viewed(False, None)
     assert ports.sources.read(["nobody"]) == []
 
 

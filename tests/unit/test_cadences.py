@@ -150,10 +150,10 @@ def test_a_view_of_an_excluded_source_makes_it_due_at_once():
     world.sources.rows["a"] = a_source(
         cadence=ACTIVITY, created_at=old, last_fetch_at=old, last_polled_at=old
     )
-    assert views.note("a", world, SETTINGS, now=NOON)
+    assert views.note("a", world.sources, SETTINGS.defaults, now=NOON)
     assert world.sources.rows["a"].next_fetch_at == NOON
     assert [ref.source_id for shard in range(4) for ref in world.sources.due(shard, NOON).refs] == ["a"]
-    assert not views.note("nobody", world, SETTINGS, now=NOON)
+    assert not views.note("nobody", world.sources, SETTINGS.defaults, now=NOON)
 
 
 def test_a_view_never_makes_a_source_later():
@@ -161,7 +161,7 @@ def test_a_view_never_makes_a_source_later():
     world.sources.add(
         a_source(cadence=ACTIVITY, last_fetch_at=NOON, last_polled_at=NOON, next_fetch_at=at(10))
     )
-    views.note("a", world, SETTINGS, now=NOON)
+    views.note("a", world.sources, SETTINGS.defaults, now=NOON)
     assert world.sources.rows["a"].next_fetch_at == at(10)
 
 

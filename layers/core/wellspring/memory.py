@@ -10,17 +10,21 @@ from wellspring import schedule, timestamps
 from wellspring.asking import Http
 from wellspring.errors import ErrorClass, FetchError
 from wellspring.hosts import HostState
-from wellspring.model import FetchLog, Lease, Post, Source, Window
+from wellspring.model import FetchLog, Lease, Post, PostKey, Source, Window
 from wellspring.outage import is_outage
 from wellspring.ports import (
     Checkpoint,
     DuePage,
     DueRef,
+    Marking,
     Outgoing,
+    PendingPage,
+    PendingRef,
     Refused,
     Slot,
     SourcePage,
     Started,
+    Viewed,
     World,
 )
 from wellspring.sources import KINDS
@@ -128,11 +132,12 @@ class MemorySources:
             found = self.rows[source.source_id]
             self.rows[source.source_id] = replace(found, cursor=source.cursor, lease=source.lease)
 
-    def view(self, source_id: str, viewed_at: datetime) -> Source | None:
-        if source_id not in self.rows:
-            return None
-        self.rows[source_id] = replace(self.rows[source_id], viewed_at=viewed_at)
-        return self.rows[source_id]
+    def view(self, source_id: str, viewed_at: datetime, *, unless_since: datetime) -> Viewed:
+        found = self.rows.get(source_id)
+        if found is None or (found.viewed_at and unless_since < found.viewed_at <= viewed_at):
+            return Viewed(False, found)
+        self.rows[source_id] = replace(found, viewed_at=viewed_at)
+        return Viewed(True, self.rows[source_id])
 
     def relist(self, source: Source, *, to: datetime) -> bool:
         found = self.rows.get(source.source_id)
@@ -179,6 +184,7 @@ class MemoryPosts:
 
     rows: dict[tuple[str, str], Post] = field(default_factory=dict)
     windows: dict[str, tuple[datetime, Window]] = field(default_factory=dict)
+    shards: int = 4
 
     def put(self, post: Post) -> bool:
         return _put_once(self.rows, (post.source_id, post.content_hash), post)
@@ -195,6 +201,61 @@ class MemoryPosts:
             return False
         self.windows[source_id] = (started_at, dict(window))
         return True
+
+    def pending(
+        self,
+        shard: int,
+        *,
+        after: PendingRef | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        expires_by: datetime | None = None,
+        limit: int = 100,
+    ) -> PendingPage:
+        rest = [
+            ref
+            for ref in self._index(shard)
+            if (after is None or self._order(ref) > self._order(after))
+            and (since is None or ref.mark >= timestamps.to_text(since))
+            and (until is None or ref.mark <= timestamps.to_text(until))
+        ]
+        seen = rest[:limit]
+        fit = (ref for ref in seen if not expires_by or (ref.expires_at and ref.expires_at <= expires_by))
+        return PendingPage(tuple(fit), seen[-1] if len(rest) >= limit else None, len(seen))
+
+    def read(self, keys: Sequence[PostKey]) -> list[Post]:
+        if not 1 <= len(keys) <= READ_LIMIT or len(set(keys)) < len(keys):
+            raise ValueError(f"1 to {READ_LIMIT} posts are read at once, none of them twice")
+        found = (self.rows.get((key.source_id, key.content_hash)) for key in keys)
+        return [post for post in found if post]
+
+    def mark_processed(self, key: PostKey, at: datetime) -> Marking:
+        found = self.rows.get((key.source_id, key.content_hash))
+        if found is None:
+            return Marking.UNKNOWN
+        if found.processed_at:
+            return Marking.ALREADY
+        self.rows[key.source_id, key.content_hash] = replace(found, processed_at=at, expires_at=None)
+        return Marking.DONE
+
+    def delete_unprocessed(self, key: PostKey, *, expires_by: datetime) -> bool:
+        found = self.rows.get((key.source_id, key.content_hash))
+        if not (found and found.expires_at) or found.processed_at or found.expires_at > expires_by:
+            return False
+        del self.rows[key.source_id, key.content_hash]
+        return True
+
+    def _index(self, shard: int) -> list[PendingRef]:
+        refs = (
+            PendingRef(post.key, timestamps.to_text(post.posted_at), post.expires_at)
+            for post in self.rows.values()
+            if not post.processed_at and schedule.shard_of(post.source_id, self.shards) == shard
+        )
+        return sorted(refs, key=self._order)
+
+    @staticmethod
+    def _order(ref: PendingRef) -> tuple[str, PostKey]:
+        return ref.mark, ref.key
 
 
 @dataclass

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from wellspring import urls
 from wellspring.config import Config
-from wellspring.errors import ErrorClass
+from wellspring.errors import ErrorClass, InvalidInput
 
 __all__ = [
     "Config",
@@ -19,6 +19,7 @@ __all__ = [
     "Moved",
     "Pace",
     "Post",
+    "PostKey",
     "Source",
     "Status",
     "Window",
@@ -162,6 +163,25 @@ class Entry:
     published_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class PostKey:
+    """What names a post."""
+
+    source_id: str
+    content_hash: str
+
+    def __str__(self) -> str:
+        return f"{self.source_id}/{self.content_hash}"
+
+    @classmethod
+    def from_text(cls, text: str) -> "PostKey":
+        """Read what `str` writes; a source's id may have slashes of its own."""
+        source_id, _, content_hash = text.rpartition("/")
+        if not (source_id and content_hash):
+            raise InvalidInput(f"A post is named SOURCE_ID/CONTENT_HASH, found {text!r}.")
+        return cls(source_id, content_hash)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Post:
     """One stored entry."""
@@ -174,6 +194,11 @@ class Post:
     revision_of: str | None = None
     truncated: bool = False
     """The body was longer than a row can hold, and is cut."""
+    processed_at: datetime | None = None
+
+    @property
+    def key(self) -> PostKey:
+        return PostKey(self.source_id, self.content_hash)
 
     @property
     def posted_at(self) -> datetime:

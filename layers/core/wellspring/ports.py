@@ -3,13 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Protocol
 
 from wellspring.asking import Http, Robots, Secrets
 from wellspring.hosts import HostState
 from wellspring.http import Reply
 from wellspring.message import FetchMessage
-from wellspring.model import FetchLog, Lease, Post, Source, Window
+from wellspring.model import FetchLog, Lease, Post, PostKey, Source, Window
 from wellspring.sources import Document
 
 
@@ -47,6 +48,14 @@ class Started:
 class Refused:
     """The lease was not taken. `source` is as it is, None if there is none."""
 
+    source: Source | None
+
+
+@dataclass(frozen=True, slots=True)
+class Viewed:
+    """Whether a view was written. `source` is as it is now, None if there is none."""
+
+    noted: bool
     source: Source | None
 
 
@@ -94,14 +103,43 @@ class Sources(Protocol):
     def heal(self, source: Source) -> None:
         """Write cursor and lease as they could be read, where a person's edit made them unreadable."""
 
-    def view(self, source_id: str, viewed_at: datetime) -> Source | None:
-        """Note that somebody looked, and return the source; None when there is none."""
+    def view(self, source_id: str, viewed_at: datetime, *, unless_since: datetime) -> Viewed:
+        """Note that somebody looked, unless that was noted after `unless_since` already.
+
+        A stored view that lies in the future is none.
+        """
 
     def relist(self, source: Source, *, to: datetime) -> bool:
         """Enter a source in the due index at a time, unless somebody moved it since it was read."""
 
     def scan(self, *, after: str | None = None, limit: int = 100) -> SourcePage:
         """Return sources in no order, page by page."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingRef:
+    """A row of the pending index. `mark` is the stored time as it stands there: with the key, a position."""
+
+    key: PostKey
+    mark: str
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPage:
+    refs: tuple[PendingRef, ...]
+    after: PendingRef | None = None
+    """Where the next page begins; None on the last."""
+    seen: int = 0
+    """How many rows were looked at, those that did not fit included."""
+
+
+class Marking(StrEnum):
+    """What became of a post that was to be marked as processed."""
+
+    DONE = "done"
+    ALREADY = "already"
+    UNKNOWN = "unknown"
 
 
 class Posts(Protocol):
@@ -116,6 +154,31 @@ class Posts(Protocol):
 
     def put_window(self, source_id: str, window: Window, *, started_at: datetime) -> bool:
         """Store the window; False when a later attempt has stored its own."""
+
+    def pending(
+        self,
+        shard: int,
+        *,
+        after: PendingRef | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        expires_by: datetime | None = None,
+        limit: int = 100,
+    ) -> PendingPage:
+        """Look at so many rows of what is not processed, the oldest first, behind a position.
+
+        Rows of one time come in an order of the store's own, always the same. The index lags a little
+        behind the posts. `expires_by` leaves out what expires later, or never.
+        """
+
+    def read(self, keys: Sequence[PostKey]) -> list[Post]:
+        """Return the posts that exist as they are now, at most 100 at once, in any order."""
+
+    def mark_processed(self, key: PostKey, at: datetime) -> Marking:
+        """Mark a post, once; it leaves the pending index and never expires."""
+
+    def delete_unprocessed(self, key: PostKey, *, expires_by: datetime) -> bool:
+        """Delete a post if it is still not processed and expires by then."""
 
 
 class FetchLogs(Protocol):

@@ -1,18 +1,22 @@
 """Owns views: somebody looked at a source, so it may be due sooner."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from wellspring import schedule
-from wellspring.ports import World
-from wellspring.settings import Settings
+from wellspring.ports import Sources
+from wellspring.settings import Defaults
+
+AT_MOST_EVERY = timedelta(minutes=1)
+"""Looking again so soon tells nothing new, and every write costs."""
 
 
-def note(source_id: str, world: World, settings: Settings, *, now: datetime) -> bool:
+def note(source_id: str, sources: Sources, defaults: Defaults, *, now: datetime) -> bool:
     """Note a view; False when there is no such source. One that the schedule left out is due at once."""
-    source = world.sources.view(source_id, now)
-    if source is None:
-        return False
-    due = schedule.due(source, now=now, defaults=settings.defaults)
+    view = sources.view(source_id, now, unless_since=now - AT_MOST_EVERY)
+    source = view.source
+    if not view.noted or source is None:
+        return source is not None
+    due = schedule.due(source, now=now, defaults=defaults)
     if due and (source.next_fetch_at is None or due.at < source.next_fetch_at):
-        world.sources.relist(source, to=max(due.at, now))
+        sources.relist(source, to=max(due.at, now))
     return True

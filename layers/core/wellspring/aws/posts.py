@@ -1,18 +1,24 @@
 """Owns the Posts table: posts under their content hash, and each source's window of seen entries."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wellspring import identity, schedule
 from wellspring.aws import items
+from wellspring.aws import post_items as stored
 from wellspring.aws.faults import told_as_unavailable
-from wellspring.aws.writes import put_if
-from wellspring.model import Post, Window
+from wellspring.aws.writes import delete_if, put_if, update_and_tell
+from wellspring.errors import Unavailable
+from wellspring.model import Post, PostKey, Window
+from wellspring.ports import Marking, PendingPage, PendingRef
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 WINDOW = "window"
+INDEX = "pending"
+READ_ROUNDS = 8
 
 
 class DynamoPosts:
@@ -25,7 +31,8 @@ class DynamoPosts:
 
     def put(self, post: Post) -> bool:
         condition = "attribute_not_exists(#content_hash)"
-        return put_if(self._client, self._table, self._item(post), condition, what="Storing a post")
+        item = stored.item_of(post, shard=schedule.shard_of(post.source_id, self._shards))
+        return put_if(self._client, self._table, item, condition, what="Storing a post")
 
     def hash_like(self, source_id: str, prefix: str) -> str | None:
         condition = "#source_id = :source AND begins_with(#content_hash, :prefix)"
@@ -57,27 +64,92 @@ class DynamoPosts:
         what = "Storing the window of seen entries"
         return put_if(self._client, self._table, item, condition, values, what=what)
 
-    def _item(self, post: Post) -> items.Item:
-        entry = post.entry
-        expires = int(post.expires_at.timestamp()) if post.expires_at else None
-        return items.encode(
-            {
-                "source_id": post.source_id,
-                "content_hash": post.content_hash,
-                "title": entry.title or None,
-                "url": entry.url,
-                "body": entry.body or None,
-                "author": entry.author,
-                "published_at": entry.published_at,
-                "fetched_at": post.fetched_at,
-                "posted_at": post.posted_at,
-                "guid": entry.entry_id,
-                "revision_of": post.revision_of,
-                "truncated": post.truncated or None,
-                "expires_at": expires,
-                "pending_shard": str(schedule.shard_of(post.source_id, self._shards)),
+    def pending(
+        self,
+        shard: int,
+        *,
+        after: PendingRef | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        expires_by: datetime | None = None,
+        limit: int = 100,
+    ) -> PendingPage:
+        condition, values = _stretch(since, until)
+        given: dict[str, Any] = {}
+        if after:
+            given["ExclusiveStartKey"] = stored.position_of(after, shard)
+        if expires_by:
+            given["FilterExpression"] = "#expires_at <= :expires_by"
+            values[":expires_by"] = stored.seconds(expires_by)
+        with told_as_unavailable("Reading the pending index"):
+            page = self._client.query(
+                TableName=self._table,
+                IndexName=INDEX,
+                KeyConditionExpression=condition,
+                ExpressionAttributeNames=items.names(condition, given.get("FilterExpression", "")),
+                ExpressionAttributeValues=items.encode({":shard": str(shard)} | values),
+                Limit=limit,
+                **given,
+            )
+        last = page.get("LastEvaluatedKey")
+        refs = tuple(stored.ref_of(row) for row in page["Items"])
+        return PendingPage(refs, stored.ref_of(last) if last else None, page["ScannedCount"])
+
+    def read(self, keys: Sequence[PostKey]) -> list[Post]:
+        wanted: Any = {
+            self._table: {
+                "Keys": [items.encode(stored.key_fields(key)) for key in keys],
+                # The index lags behind: only the row itself knows whether it is processed.
+                "ConsistentRead": True,
             }
+        }
+        found: list[Post] = []
+        with told_as_unavailable("Reading posts"):
+            for _ in range(READ_ROUNDS):
+                answer = self._client.batch_get_item(RequestItems=wanted)
+                found += [stored.post_of(item) for item in answer["Responses"].get(self._table, ())]
+                wanted = answer.get("UnprocessedKeys")
+                if not wanted:
+                    return found
+        raise Unavailable("Reading posts failed: the table is throttled.")
+
+    def mark_processed(self, key: PostKey, at: datetime) -> Marking:
+        answer = update_and_tell(
+            self._client,
+            self._table,
+            stored.key_fields(key),
+            "SET #processed_at = :at REMOVE #pending_shard, #expires_at",
+            # Only posts have this time; the window of seen entries lies in the same table.
+            "attribute_exists(#posted_at) AND attribute_not_exists(#processed_at)",
+            {":at": at},
+            what="Marking a post as processed",
         )
+        if answer.done:
+            return Marking.DONE
+        return Marking.ALREADY if answer.item and "processed_at" in answer.item else Marking.UNKNOWN
+
+    def delete_unprocessed(self, key: PostKey, *, expires_by: datetime) -> bool:
+        return delete_if(
+            self._client,
+            self._table,
+            stored.key_fields(key),
+            "attribute_exists(#posted_at) AND attribute_not_exists(#processed_at)"
+            " AND #expires_at <= :expires_by",
+            {":expires_by": stored.seconds(expires_by)},
+            what="Deleting an old post",
+        )
+
+
+def _stretch(since: datetime | None, until: datetime | None) -> tuple[str, dict[str, object]]:
+    """Return the key condition of a stretch of time, and its values."""
+    shard = "#pending_shard = :shard"
+    if since and until:
+        return f"{shard} AND #posted_at BETWEEN :since AND :until", {":since": since, ":until": until}
+    if since:
+        return f"{shard} AND #posted_at >= :since", {":since": since}
+    if until:
+        return f"{shard} AND #posted_at <= :until", {":until": until}
+    return shard, {}
 
 
 def _window_key(source_id: str) -> dict[str, object]:

@@ -12,9 +12,9 @@ from wellspring import schedule, timestamps
 from wellspring.aws import items
 from wellspring.aws import source_items as stored
 from wellspring.aws.faults import CONDITION_FAILED, code, told_as_unavailable
-from wellspring.aws.writes import put_if, update_if
+from wellspring.aws.writes import put_if, update_and_tell, update_if
 from wellspring.model import Lease, Source
-from wellspring.ports import DuePage, DueRef, Refused, SourcePage, Started
+from wellspring.ports import DuePage, DueRef, Refused, SourcePage, Started, Viewed
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -27,6 +27,11 @@ MAY_START = (
     " AND (attribute_not_exists(#enabled) OR #enabled <> :no)"
     " AND (attribute_not_exists(#lease.#until) OR #lease.#until <= :now)"
     " AND (attribute_not_exists(#lease.#free_at) OR #lease.#free_at <= :now)"
+)
+# What a person wrote there instead of a time counts as no view, like a time in the future.
+MAY_VIEW = (
+    "attribute_exists(#source_id)"
+    " AND (NOT attribute_type(#viewed_at, :text) OR #viewed_at <= :since OR #viewed_at > :viewed_at)"
 )
 MAPS: dict[str, Callable[[Any], object]] = {
     "cursor": stored.cursor_fields,
@@ -167,24 +172,17 @@ class DynamoSources:
             what="Mending a source",
         )
 
-    def view(self, source_id: str, viewed_at: datetime) -> Source | None:
-        update, condition = "SET #viewed_at = :viewed_at", "attribute_exists(#source_id)"
-        with told_as_unavailable("Noting a view"):
-            try:
-                answer = self._client.update_item(
-                    TableName=self._table,
-                    Key=items.encode({"source_id": source_id}),
-                    UpdateExpression=update,
-                    ConditionExpression=condition,
-                    ExpressionAttributeNames=items.names(update, condition),
-                    ExpressionAttributeValues=items.encode({":viewed_at": viewed_at}),
-                    ReturnValues="ALL_NEW",
-                )
-            except ClientError as error:
-                if code(error) != CONDITION_FAILED:
-                    raise
-                return None
-        return stored.source_of(answer["Attributes"])
+    def view(self, source_id: str, viewed_at: datetime, *, unless_since: datetime) -> Viewed:
+        answer = update_and_tell(
+            self._client,
+            self._table,
+            {"source_id": source_id},
+            "SET #viewed_at = :viewed_at",
+            MAY_VIEW,
+            {":viewed_at": viewed_at, ":since": unless_since, ":text": "S"},
+            what="Noting a view",
+        )
+        return Viewed(answer.done, stored.source_of(answer.item) if answer.item else None)
 
     def relist(self, source: Source, *, to: datetime) -> bool:
         shard = str(schedule.shard_of(source.source_id, self._shards))

@@ -1,6 +1,7 @@
-"""Owns the two conditional writes of DynamoDB: done, refused by its condition, or an error of ours."""
+"""Owns the conditional writes of DynamoDB: done, refused by their condition, or an error of ours."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -10,6 +11,14 @@ from wellspring.aws.faults import CONDITION_FAILED, INVALID, code, told_as_unava
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Whether an update was done. `item` is as it is now, None when there is none."""
+
+    done: bool
+    item: items.Item | None
 
 
 def put_if(
@@ -61,6 +70,63 @@ def update_if(
                 ConditionExpression=condition,
                 ExpressionAttributeNames=items.names(update, condition),
                 ExpressionAttributeValues={name: items.value(found) for name, found in values.items()},
+            )
+        except ClientError as error:
+            if code(error) != CONDITION_FAILED:
+                raise
+            return False
+    return True
+
+
+def update_and_tell(
+    client: "DynamoDBClient",
+    table: str,
+    key: Mapping[str, str],
+    update: str,
+    condition: str,
+    values: Mapping[str, object],
+    *,
+    what: str,
+) -> Answer:
+    """Update an item; the answer brings it along, whether the condition holds or not, without a read."""
+    with told_as_unavailable(what):
+        try:
+            answer = client.update_item(
+                TableName=table,
+                Key=items.encode(key),
+                UpdateExpression=update,
+                ConditionExpression=condition,
+                ExpressionAttributeNames=items.names(update, condition),
+                ExpressionAttributeValues={name: items.value(found) for name, found in values.items()},
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ClientError as error:
+            if code(error) != CONDITION_FAILED:
+                raise
+            item: Any = error.response.get("Item")
+            return Answer(False, item or None)
+    return Answer(True, answer["Attributes"])
+
+
+def delete_if(
+    client: "DynamoDBClient",
+    table: str,
+    key: Mapping[str, str],
+    condition: str,
+    values: Mapping[str, object],
+    *,
+    what: str,
+) -> bool:
+    """Delete an item; False when the condition does not hold."""
+    with told_as_unavailable(what):
+        try:
+            client.delete_item(
+                TableName=table,
+                Key=items.encode(key),
+                ConditionExpression=condition,
+                ExpressionAttributeNames=items.names(condition),
+                ExpressionAttributeValues=items.encode(values),
             )
         except ClientError as error:
             if code(error) != CONDITION_FAILED:
