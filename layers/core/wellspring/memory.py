@@ -8,9 +8,10 @@ from typing import TypeVar
 
 from wellspring import schedule, timestamps
 from wellspring.asking import Http
+from wellspring.backlog import Backlog
 from wellspring.errors import ErrorClass, FetchError
 from wellspring.hosts import HostState
-from wellspring.model import FetchLog, Lease, Post, PostKey, Source, Window
+from wellspring.model import FetchLog, FullText, Lease, Post, PostKey, Source, Window
 from wellspring.outage import is_outage
 from wellspring.ports import (
     Checkpoint,
@@ -184,6 +185,7 @@ class MemoryPosts:
 
     rows: dict[tuple[str, str], Post] = field(default_factory=dict)
     windows: dict[str, tuple[datetime, Window]] = field(default_factory=dict)
+    backlogs: dict[str, Backlog] = field(default_factory=dict)
     shards: int = 4
 
     def put(self, post: Post) -> bool:
@@ -256,6 +258,22 @@ class MemoryPosts:
     @staticmethod
     def _order(ref: PendingRef) -> tuple[str, PostKey]:
         return ref.mark, ref.key
+
+    def put_article(self, key: PostKey, status: FullText, text: str | None) -> bool:
+        found = self.rows.get((key.source_id, key.content_hash))
+        if found is None or found.full_text_status is FullText.OK:
+            return False
+        self.rows[(key.source_id, key.content_hash)] = replace(found, full_text_status=status, full_text=text)
+        return True
+
+    def backlog(self, source_id: str) -> Backlog:
+        return self.backlogs.get(source_id, Backlog())
+
+    def put_backlog(self, source_id: str, backlog: Backlog, *, over: int) -> bool:
+        if self.backlog(source_id).version != over:
+            return False
+        self.backlogs[source_id] = backlog
+        return True
 
 
 @dataclass

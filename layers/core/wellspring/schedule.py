@@ -237,6 +237,8 @@ class Refusal(StrEnum):
     """Why a fetch may not start."""
 
     UNKNOWN = "unknown_source"
+    UNKNOWN_POST = "unknown_post"
+    NO_PAGE = "no_page"
     DISABLED = "disabled"
     DONE = "already_done"
     IN_FLIGHT = "in_flight"

@@ -46,6 +46,8 @@ class Defaults:
         (timedelta(days=90), timedelta(days=7)),
     )
     """Up to how long nobody has looked, and how often the source is polled then."""
+    max_in_flight: int = 25
+    """So many pages of a source's posts are on the queue at once."""
     host_delay: timedelta = timedelta(seconds=1)
     host_delays: Mapping[str, timedelta] = field(default_factory=dict)
     type_delays: Mapping[str, timedelta] = field(default_factory=dict)
@@ -134,6 +136,21 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
         owner_keys=env.get("OWNER_KEYS", ""),
         x_api_url=(env.get("X_API_URL") or X_API_URL).rstrip("/"),
     )
+
+
+def for_a_trial(environment: Mapping[str, str] | None = None) -> Settings:
+    """Read what counts without a stack."""
+    env = os.environ if environment is None else environment
+    return Settings(
+        allow_addresses=networks(env.get("ALLOW_ADDRESSES", "")),
+        contact_url=env.get("CONTACT_URL", ""),
+        x_api_url=(env.get("X_API_URL") or X_API_URL).rstrip("/"),
+    )
+
+
+def x_api_key(environment: Mapping[str, str] | None = None) -> str:
+    """Return the key that a person tries X with."""
+    return (os.environ if environment is None else environment).get("X_API_KEY", "").strip()
 
 
 def _period(expression: str) -> timedelta:

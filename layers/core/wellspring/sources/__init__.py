@@ -26,12 +26,16 @@ class Document:
     """What the type wants to know again at the next poll."""
 
 
+Asker = Callable[[Source, Tools, Settings], Reply]
+"""Asks the publisher of a source. Raises FetchError."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """A type of source. The parser is imported when it is needed: a 304 needs none."""
 
     module: str
-    ask: Callable[[Source, Tools, Settings], Reply] = asking.plainly
+    ask: Asker = asking.plainly
     obeys_robots: bool = False
     ages: bool = True
     """Whether what it publishes can be too old; a page that somebody watches cannot."""
