@@ -17,7 +17,7 @@ ALL_ALIKE = 3
 """An id that all entries of a document share, so many or more, names none of them."""
 TRACKING = re.compile(
     r"utm_\w+|at_(medium|campaign|custom\d|link_\w+|ptr_\w+|bbc_\w+|format)"
-    r"|(fb|gc|dc|msc|yc|ttc)li[dk]d?|msclkid|[gw]braid|igshid|mc_[ce]id|_hs(enc|mi)|xtor"
+    r"|(fb|g|d|y|tt)clid|msclkid|[gw]braid|igshid|mc_[ce]id|_hs(enc|mi)|xtor"
 )
 
 

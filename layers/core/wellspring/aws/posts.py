@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 WINDOW = "window"
-BACKLOG = "backlog"
+BACKLOG = "waiting"
 INDEX = "pending"
 READ_ROUNDS = 8
 

@@ -53,7 +53,7 @@ def _loaded(document: str, reply: Reply) -> Any:
 def _entry(item: dict[str, Any], base: str) -> Entry:
     markup, plain = _text(item, "content_html"), _text(item, "content_text")
     return Entry(
-        entry_id=text.line(_text(item, "id")) or None,
+        entry_id=text.line(_id(item)) or None,
         title=text.line(_text(item, "title")),
         url=_url(item, base),
         body=text.plain(markup) or text.paragraphs(plain) or text.paragraphs(_text(item, "summary")),
@@ -63,9 +63,14 @@ def _entry(item: dict[str, Any], base: str) -> Entry:
 
 
 def _text(fields: dict[str, Any], name: str) -> str:
-    """Return a field as text; ids are often written as numbers."""
     found = fields.get(name)
-    return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
+    return found if isinstance(found, str) else ""
+
+
+def _id(item: dict[str, Any]) -> str:
+    """Return the item's id, which is often written as a number."""
+    found = item.get("id")
+    return str(found) if isinstance(found, str | int | float) and not isinstance(found, bool) else ""
 
 
 def _author(item: dict[str, Any]) -> str | None:

@@ -45,16 +45,16 @@ def parse(reply: Reply) -> Document:
     tree = _tree(document)
     if tree is None:
         raise _refusal(ErrorClass.EMPTY, "The page has no text.", reply)
-    title = _title(tree)
+    # Read first: looking for the text takes the tree apart.
+    title, author, published_at = _title(tree), _author(tree), _published(tree)
+    scripts, door = tree.find(".//script") is not None, _is_door(tree)
     body = _without_title(_main_text(tree, document), title)
-    if _is_door(tree) and len(body) < WELCOME:
+    if door and len(body) < WELCOME:
         raise _refusal(ErrorClass.AUTHENTICATION, "The server sent a page to log in.", reply)
     if not body:
-        scripts = (
-            "; it may be one that scripts would have to fill" if tree.find(".//script") is not None else ""
-        )
-        raise _refusal(ErrorClass.EMPTY, f"The page has no text of its own{scripts}.", reply)
-    entry = Entry(title=title, url=reply.url, body=body, author=_author(tree), published_at=_published(tree))
+        why = "; it may be one that scripts would have to fill" if scripts else ""
+        raise _refusal(ErrorClass.EMPTY, f"The page has no text of its own{why}.", reply)
+    entry = Entry(title=title, url=reply.url, body=body, author=author, published_at=published_at)
     return Document(entries=(entry,), parser=f"trafilatura {trafilatura.__version__}", title=title or None)
 
 
