@@ -30,12 +30,14 @@ class Deployed:
         self.logs = self.stack.client("logs")
         self.sources = DynamoSources(self.dynamodb, self.stack.outputs["SourcesTable"], shards=4)
 
-    def add(self, source_id, url, *, cursor=None, next_fetch_at=None, **settings):
+    def add(self, source_id, url, *, type="rss", owner_id=None, cursor=None, next_fetch_at=None, **settings):
         settings.setdefault("max_age_days", 30_000)
         settings.setdefault("backfill", True)
         source = Source(
             source_id=source_id,
             url=url,
+            type=type,
+            owner_id=owner_id,
             config=config.parse(settings),
             cursor=cursor or Cursor(),
             next_fetch_at=next_fetch_at,
@@ -62,7 +64,11 @@ class Deployed:
         return self._rows("FetchLogsTable", source_id)
 
     def posts(self, source_id):
-        return [row for row in self._rows("PostsTable", source_id) if row["content_hash"] != "window"]
+        return [
+            row
+            for row in self._rows("PostsTable", source_id)
+            if row["content_hash"] not in ("window", "waiting")
+        ]
 
     def lines(self, output):
         """Return the structured lines that a function has logged."""
