@@ -16,7 +16,7 @@ OVERRIDES := LambdaRuntime=$(LAMBDA_RUNTIME) LambdaArchitecture=$(LAMBDA_ARCHITE
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-.PHONY: setup run run-once down test test-quick check format bench-cpu bench-schedule bench-fetch build deploy lock clean
+.PHONY: setup run run-once down test test-quick check format bench-cpu bench-schedule bench-fetch bench-pages build deploy lock clean
 setup: .venv/.done .tools/.done ## the project's environment and its tools, from nothing
 
 .venv/.done: requirements/bootstrap.txt requirements/dev.txt pyproject.toml
@@ -70,6 +70,9 @@ bench-schedule: .venv/.done ## 30 days of every cadence on a virtual clock, in a
 
 bench-fetch: .venv/.done ## polls through the client and the parser, on loopback
 	@$(BIN)/python benchmarks/fetch.py
+
+bench-pages: .venv/.done ## how well pages are read; DATA=a checkout of the article-extraction benchmark
+	@$(BIN)/python benchmarks/pages.py $(DATA)
 
 build: setup ## build for AWS; LAMBDA_RUNTIME and LAMBDA_ARCHITECTURE choose for what
 	@$(SAM) build --parameter-overrides $(OVERRIDES)
