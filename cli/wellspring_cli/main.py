@@ -12,7 +12,7 @@ from rich.text import Text
 
 from wellspring.errors import WellspringError
 from wellspring_cli import demo as demo_run
-from wellspring_cli import local_cloud, project
+from wellspring_cli import local_cloud, project, trying
 from wellspring_cli import posts as inbox
 from wellspring_cli.errors import CliError
 
@@ -93,6 +93,43 @@ def process(
     if tally.unknown:
         raise CliError(inbox.told(tally))
     _console().print(inbox.told(tally))
+
+
+@app.command("try")
+def try_(
+    what: Annotated[
+        str, typer.Argument(metavar="URL-OR-FILE", help="A URL, a file, or - for what comes in.")
+    ],
+    kind: Annotated[
+        str | None,
+        typer.Option("--type", metavar="TYPE", help="rss, website or twitter; left out, it is found out."),
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option("--url", metavar="BASE", help="Where a file comes from, for its links.")
+    ] = None,
+    header: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A header of the request; may be repeated.")
+    ] = None,
+    max_age_days: Annotated[
+        float | None, typer.Option(metavar="DAYS", help="Entries older than this are left out. [default: 7]")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show what a poll of a URL or a file would store, and what it would leave out and why.
+
+    Nothing is stored and no stack is needed. X wants your key in the environment variable X_API_KEY.
+    Ends with 0 when the document could be read, with 1 when not.
+
+    \b
+    wellspring try https://example.org/feed.xml
+    wellspring try saved.html --type website --url https://example.org/article --json
+    """
+    tried = trying.run(what, kind=kind, base=url, headers=header or (), max_age_days=max_age_days)
+    if as_json:
+        print(trying.as_json(tried))
+    else:
+        trying.show(tried, _console())
+    raise typer.Exit(0 if trying.is_good(tried) else 1)
 
 
 @local.command()

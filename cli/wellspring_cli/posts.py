@@ -80,6 +80,7 @@ def _fields(post: Post) -> dict[str, Any]:
         "url": entry.url,
         "author": entry.author,
         "body": entry.body,
+        "full_text": post.full_text,
         "published_at": to_text(entry.published_at) if entry.published_at else None,
         "fetched_at": to_text(post.fetched_at),
         "revision_of": post.revision_of,

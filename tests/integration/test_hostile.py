@@ -18,7 +18,7 @@ import pytest
 
 from builders import a_source, rss
 from hostile import FOR_EVER, RESET, Hostile, drips, endless, says
-from wellspring import poll, settings
+from wellspring import memory, poll, settings, timestamps
 from wellspring.errors import ErrorClass, FetchError
 from wellspring.http import HttpClient, Request
 from wellspring.sandbox import Sandbox
@@ -553,7 +553,8 @@ def sandbox():
 def polled(server, sandbox, body, content_type="application/rss+xml"):
     head = b"Content-Type: %b\r\nContent-Length: %d\r\n\r\n" % (content_type.encode(), len(body))
     server.scripts["*"] = says(OK + head + body)
-    return poll.request(a_source(url=server.url("/"), type="rss"), CLIENT, sandbox.parse)
+    world = replace(memory.world(CLIENT, timestamps.now), parse=sandbox.parse)
+    return poll.request(a_source(url=server.url("/"), type="rss"), world, LOCAL)
 
 
 SEEN = {ErrorClass.NOT_FEED, ErrorClass.PARSE, ErrorClass.PARSE_TIMEOUT, ErrorClass.EMPTY}

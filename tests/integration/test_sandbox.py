@@ -11,7 +11,7 @@ from builders import rss
 from wellspring.errors import ErrorClass, FetchError
 from wellspring.http import Reply
 from wellspring.sandbox import MEMORY_BYTES, Sandbox
-from wellspring.sources import PARSERS
+from wellspring.sources import KINDS
 
 
 def a_reply(body):
@@ -33,7 +33,7 @@ def sandbox():
 
 def test_it_finds_what_the_parser_finds(sandbox):
     body = rss(1, 2).replace(b"<title>A feed", RHYTHM + b"<title>A feed")
-    assert sandbox.parse("rss", a_reply(body)) == PARSERS["rss"](a_reply(body))
+    assert sandbox.parse("rss", a_reply(body)) == KINDS["rss"].parse(a_reply(body))
 
 
 def test_what_the_parser_refuses_is_refused_alike(sandbox):

@@ -221,7 +221,7 @@ class TestGone:
             assert minutes_until_due(source) == 7 * 24 * 60
         source = self.gone_at(source, 3)
         assert not source.enabled
-        assert "410" in source.health.reason
+        assert "gone" in source.health.reason
         assert schedule.due(source, now=NOON, defaults=STILL) is None
 
     def test_an_answer_in_between_makes_it_a_source_again(self):

@@ -150,7 +150,7 @@ def test_our_own_bug_on_a_document_fails_this_source_alone():
 
 def test_an_unknown_type_says_which_are_known():
     world, (run,) = polls(rss(1), source=a_source(type="gopher"))
-    assert run.log.error_message == 'The type "gopher" is not known; use one of: rss.'
+    assert run.log.error_message == 'The type "gopher" is not known; use one of: rss, twitter, website.'
     assert world.http.asked == []
 
 

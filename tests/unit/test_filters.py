@@ -3,7 +3,7 @@
 import pytest
 
 from builders import DEFAULTS, NOON, a_source, an_entry, at
-from wellspring import filters
+from wellspring import filters, identity
 
 DAY = 24 * 60
 POLLED = {"last_polled_at": at(-5), "last_fetch_at": at(-5)}
@@ -33,10 +33,22 @@ POLLED = {"last_polled_at": at(-5), "last_fetch_at": at(-5)}
     ],
 )
 def test_reason_to_skip(published_at, source, expected):
-    entry = an_entry(published_at=published_at)
-    assert filters.reason_to_skip(entry, source, now=NOON, defaults=DEFAULTS) == expected
+    assert reasons([an_entry(published_at=published_at)], source) == [expected]
+
+
+def reasons(entries, source):
+    seen = identity.sightings(entries, {})
+    return [filters.reason_to_skip(one, source, now=NOON, defaults=DEFAULTS) for one in seen]
 
 
 def test_an_entry_with_nothing_in_it_is_blank():
-    entry = an_entry(title="", body="", url=None)
-    assert filters.reason_to_skip(entry, a_source(), now=NOON, defaults=DEFAULTS) == "blank"
+    assert reasons([an_entry(title="", body="", url=None)] * 2, a_source()) == ["blank", "blank"]
+
+
+def test_of_entries_with_one_id_the_others_are_left_out():
+    entries = [an_entry(1), an_entry(1, body="Another text."), an_entry(2)]
+    assert reasons(entries, a_source()) == [None, "duplicate_id", None]
+
+
+def test_a_page_that_somebody_watches_is_never_too_old():
+    assert reasons([an_entry(published_at=at(-900 * DAY))], a_source(type="website")) == [None]

@@ -6,7 +6,7 @@ import pytest
 
 from wellspring.errors import ErrorClass, FetchError
 from wellspring.http import Reply
-from wellspring.sources import PARSERS
+from wellspring.sources import KINDS
 from wellspring.sources.text import plain
 
 ATOM = """<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>An &amp; b</title>
@@ -22,7 +22,7 @@ RDF = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns=
 
 def parsed(body, url="https://example.org/feed/", content_type="application/xml"):
     data = body if isinstance(body, bytes) else body.encode()
-    return PARSERS["rss"](Reply(url=url, status=200, headers={"content-type": content_type}, body=data))
+    return KINDS["rss"].parse(Reply(url=url, status=200, headers={"content-type": content_type}, body=data))
 
 
 def test_an_atom_entry_is_read_whole():
@@ -30,7 +30,7 @@ def test_an_atom_entry_is_read_whole():
     (entry,) = document.entries
     assert document.title == "An & b"
     assert (entry.entry_id, entry.title, entry.url) == ("urn:1", "Bold title", "https://example.org/posts/1")
-    assert entry.body == "one two", "the full content before the summary, words kept apart"
+    assert entry.body == "one\n\ntwo", "the full content before the summary, words kept apart"
     assert entry.author == "Ada", "the first named author"
     assert entry.published_at == datetime(2026, 11, 17, 9, 0, tzinfo=UTC)
 
@@ -65,8 +65,8 @@ def test_what_is_not_a_feed_is_told_so(body, error_class):
     [
         ("plain  text", "plain text"),
         ("a &amp; b", "a & b"),
-        ("<p>one</p><p>two</p>", "one two"),
-        ("one<br>two", "one two"),
+        ("<p>one</p><p>two</p>", "one\n\ntwo"),
+        ("one<br>two", "one\ntwo"),
         ("<script>alert(1)</script>seen<style>p{}</style>", "seen"),
         ("5 < 6", "5 < 6"),
     ],

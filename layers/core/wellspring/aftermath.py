@@ -1,13 +1,15 @@
 """Owns what an attempt leaves on its source. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
 from wellspring import hints, moves, schedule
+from wellspring.asking import issuer
 from wellspring.http import Reply
 from wellspring.message import FetchMessage
 from wellspring.model import Lease, Source, Status
-from wellspring.poll import Poll, issuer
+from wellspring.poll import Poll
 from wellspring.schedule import Outcome
 from wellspring.settings import Settings
 
@@ -41,6 +43,7 @@ def after_attempt(
                     etag=etag,
                     last_modified=last_modified,
                     issuer=issuer(after.url) if etag or last_modified else None,
+                    bookmark=_bookmark(poll, after),
                 ),
                 title=after.title or _title(poll),
             )
@@ -82,7 +85,9 @@ def _outcome(poll: Poll, *, charged: bool, now: datetime) -> Outcome:
 
 
 def retry_at(poll: Poll, *, now: datetime) -> datetime | None:
-    return hints.retry_at(poll.headers, now=now) if poll.http_status in SPEAKS_OF_RETRY else None
+    """Return the server's word on when to come again: after a refusal, or where no request is left to us."""
+    speaks = poll.http_status in SPEAKS_OF_RETRY or poll.headers.get("x-rate-limit-remaining") == "0"
+    return hints.retry_at(poll.headers, now=now) if speaks else None
 
 
 def _validators(reply: Reply, source: Source) -> tuple[str | None, str | None]:
@@ -92,6 +97,11 @@ def _validators(reply: Reply, source: Source) -> tuple[str | None, str | None]:
     if len(etag) + len(last_modified) > LONGEST_VALIDATORS:
         return None, None
     return etag or None, last_modified or None
+
+
+def _bookmark(poll: Poll, source: Source) -> Mapping[str, str]:
+    """Keep what the type asked to keep; a document that says nothing of it changes nothing."""
+    return {**source.cursor.bookmark, **(poll.document.bookmark if poll.document else {})}
 
 
 def _title(poll: Poll) -> str | None:

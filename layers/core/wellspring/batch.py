@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from wellspring import message
+from wellspring.articles import fetch_article
 from wellspring.errors import InvalidInput, WellspringError
 from wellspring.fetch import fetch_source
 from wellspring.ports import World
@@ -60,7 +61,8 @@ def work_one(record: Mapping[str, Any], world: World, settings: Settings) -> Run
     except InvalidInput as error:
         world.queue.bury(record["body"], str(error))
         return Buried(str(error))
-    return fetch_source(asked, world, settings, message_id=record["messageId"])
+    work = fetch_article if asked.content_hash else fetch_source
+    return work(asked, world, settings, message_id=record["messageId"])
 
 
 def _note(future: Future[Run | Buried], message_id: str, report: BatchReport) -> None:

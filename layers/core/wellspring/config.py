@@ -94,6 +94,8 @@ class Config(BaseModel):
     host_delay_seconds: Seconds | None = None
     max_age_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)] | None = None
     backfill: bool = False
+    full_text: bool = False
+    max_in_flight: Annotated[int, Field(ge=1, le=1_000)] | None = None
     headers: Annotated[dict[str, str], AfterValidator(_sendable)] = {}
 
 

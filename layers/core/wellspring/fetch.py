@@ -4,22 +4,22 @@ The order of writes is the promise: posts, then the window, then the log, then t
 Whatever crashes in between, validators and window never run ahead of the posts they cover.
 """
 
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from wellspring import aftermath, blame, deferral, record, schedule, timestamps, turns
+from wellspring import aftermath, articles, blame, deferral, record, schedule, timestamps, turns
 from wellspring.errors import ErrorClass, FetchError, Unavailable
 from wellspring.hosts import HostState
 from wellspring.intake import store
+from wellspring.leases import given_back_on_outage
 from wellspring.message import FetchMessage
 from wellspring.model import Lease, Source, Status
 from wellspring.poll import Poll, backtrace_of, request
-from wellspring.ports import Refused, World
+from wellspring.ports import Refused, Slot, World
 from wellspring.record import Run
 from wellspring.schedule import Outcome, Refusal
 from wellspring.settings import Settings
-from wellspring.sources import Document
+from wellspring.sources import KINDS, Document
 
 
 def fetch_source(message: FetchMessage, world: World, settings: Settings, *, message_id: str) -> Run:
@@ -37,14 +37,8 @@ def fetch_source(message: FetchMessage, world: World, settings: Settings, *, mes
     if isinstance(start, Refused):
         return deferral.refused(message, start.source, world, settings, now=started_at)
     source = start.source
-    try:
+    with given_back_on_outage(source, token, world):
         return _attempt(message, source, lease, world, settings, message_id=message_id)
-    except Unavailable:
-        # Trouble of our own must not look as if the source had ended its fetcher.
-        given_back = replace(source.lease, token=None, until=None) if source.lease else None
-        with suppress(Unavailable):
-            world.sources.release(source.source_id, token, given_back)
-        raise
 
 
 def _attempt(
@@ -59,14 +53,16 @@ def _attempt(
     if free and free > started_at:
         world.sources.release(source.source_id, token, source.lease)
         return deferral.put_off(message, source, Refusal.TOO_SOON, free - started_at, world)
-    slot = turns.take(source, world, settings)
+    slot = _turn(source, world, settings)
     if not slot.taken:
         return deferral.wait_for_host(message, source, slot, world, token=token, now=world.clock())
 
     source = _count_crash(source, lease, message, world, settings)
-    poll = request(source, world.http, world.parse)
+    poll = request(source, world, settings)
     if poll.document:
         _store(poll, poll.document, source, world, settings, started_at=started_at)
+    elif poll.error is None:
+        articles.enlist(source, (), world, settings, now=started_at)
     charged = _settle(poll, source, slot.state, message, world, settings, now=started_at)
     after = aftermath.after_attempt(poll, source, message, settings, started_at=started_at, charged=charged)
     log = record.log_of(
@@ -93,6 +89,13 @@ def _attempt(
     )
 
 
+def _turn(source: Source, world: World, settings: Settings) -> Slot:
+    delay = schedule.host_delay(source, defaults=settings.defaults)
+    if source.type in KINDS and KINDS[source.type].obeys_robots:
+        return turns.take_politely(source.url, delay, world)
+    return turns.take(source.host, delay, world)
+
+
 def _store(
     poll: Poll,
     document: Document,
@@ -104,7 +107,11 @@ def _store(
 ) -> None:
     """Store what the document brought; one that we cannot cope with is a failed poll like any other."""
     try:
-        store(poll, document, source, world.posts, settings, started_at=started_at)
+        window = store(poll, document, source, world.posts, settings, started_at=started_at)
+        # Before the window: what it lists is not looked at again.
+        articles.enlist(source, poll.wanted, world, settings, now=started_at)
+        if window is not None:
+            world.posts.put_window(source.source_id, window, started_at=started_at)
     except Unavailable:
         raise
     except Exception as error:
@@ -123,6 +130,7 @@ def _count_crash(
     old = source.lease
     if (
         old is None
+        or old.article
         or old.token is None
         or old.until is None
         or lease.started_at < old.until + timestamps.SKEW

@@ -18,7 +18,9 @@ MANY_TENANTS = (
     "reddit.com",
     "substack.com",
     "tumblr.com",
+    "twitter.com",
     "wordpress.com",
+    "x.com",
     "youtube.com",
 )
 """Hosts that serve many publishers: one that is limited there says nothing about the others."""

@@ -2,7 +2,7 @@
 
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -32,6 +32,8 @@ class Request:
     etag: str | None = None
     last_modified: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    check: Callable[[str], None] | None = None
+    """Called with each URL before it is asked for; it raises FetchError to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,8 @@ class HttpClient:
         hops: tuple[int, ...] = ()
         for _ in range(self._settings.max_redirects + 1):
             target = urls.target_of(url)
+            if request.check:
+                request.check(url)
             headers = self._headers(request, url)
             with Exchange(self._dialler.dial(target, deadline), deadline) as exchange:
                 status, answered = exchange.send(target, headers)

@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -12,13 +12,21 @@ from wellspring.model import Entry, Window
 
 TELLING_LENGTH = 80
 FINGERPRINT = 8
-TRACKING = re.compile(r"utm_\w+|fbclid|gclid|mc_[ce]id")
+HTTP = ("http://", "https://")
+ALL_ALIKE = 3
+"""An id that all entries of a document share, so many or more, names none of them."""
+TRACKING = re.compile(
+    r"utm_\w+|at_(medium|campaign|custom\d|link_\w+|ptr_\w+|bbc_\w+|format)"
+    r"|(fb|gc|dc|msc|yc|ttc)li[dk]d?|msclkid|[gw]braid|igshid|mc_[ce]id|_hs(enc|mi)|xtor"
+)
 
 
 class Novelty(StrEnum):
     NEW = "new"
     CHANGED = "changed"
     KNOWN = "known"
+    DUPLICATE = "duplicate"
+    """Another entry of the same document, further up, has its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +41,16 @@ class Sighting:
     previous_print: bytes | None
 
 
-def sightings(entries: Iterable[Entry], window: Window) -> list[Sighting]:
+def sightings(entries: Sequence[Entry], window: Window) -> list[Sighting]:
     """Tell new, changed and known entries apart; of entries with one id the first counts."""
-    listed: dict[bytes, Entry] = {}
-    for entry in entries:
-        listed.setdefault(_print(identity(entry)), entry)
-    bodies = Counter(_fold(entry.body) for entry in listed.values())
-    return [
-        _sighting(id_print, entry, window.get(id_print), shared=bodies[_fold(entry.body)] > 1)
-        for id_print, entry in listed.items()
-    ]
+    prints = [_print(name) for name in identities(entries)]
+    first = {id_print: number for number, id_print in reversed([*enumerate(prints)])}
+    bodies = Counter(_fold(entries[number].body) for number in first.values())
+    found = []
+    for number, (entry, id_print) in enumerate(zip(entries, prints, strict=True)):
+        seen = _sighting(id_print, entry, window.get(id_print), shared=bodies[_fold(entry.body)] > 1)
+        found.append(seen if first[id_print] == number else replace(seen, novelty=Novelty.DUPLICATE))
+    return found
 
 
 def _sighting(id_print: bytes, entry: Entry, previous: bytes | None, *, shared: bool) -> Sighting:
@@ -66,17 +74,26 @@ def content_hash(entry: Entry, *, shared: bool) -> str:
     return sha256(_bytes("\x1f".join((_fold(entry.title), canonical(entry.url or ""), body)))).hexdigest()
 
 
+def identities(entries: Sequence[Entry]) -> list[str]:
+    """Return what names each entry of a document."""
+    alike = len(entries) >= ALL_ALIKE and len({entry.entry_id for entry in entries}) == 1
+    return [identity(replace(entry, entry_id=None) if alike else entry) for entry in entries]
+
+
 def identity(entry: Entry) -> str:
     """Return what names the entry: its id, else its link, else its title and content."""
     if entry.entry_id:
-        return entry.entry_id
+        return canonical(entry.entry_id) if entry.entry_id.startswith(HTTP) else entry.entry_id
     if entry.url:
         return canonical(entry.url)
     return "\x1f".join((_fold(entry.title), _fold(entry.body)))
 
 
 def canonical(url: str) -> str:
-    """Return the URL without tracking parameters and fragment, its query in a fixed order."""
+    """Return the URL without tracking parameters, its query in a fixed order.
+
+    The fragment stays: the entries of a list of changes may lie on one page and differ in it alone.
+    """
     try:
         parts = urlsplit(url)
         query = sorted(
@@ -84,7 +101,8 @@ def canonical(url: str) -> str:
         )
     except ValueError:
         return url
-    return parts._replace(query=urlencode(query), fragment="").geturl()
+    fragment = "" if TRACKING.match(parts.fragment) else parts.fragment
+    return parts._replace(query=urlencode(query), fragment=fragment).geturl()
 
 
 def pack(window: Window) -> bytes:

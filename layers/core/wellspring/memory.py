@@ -7,14 +7,16 @@ from itertools import count
 from typing import TypeVar
 
 from wellspring import schedule, timestamps
+from wellspring.asking import Http
+from wellspring.backlog import Backlog
+from wellspring.errors import ErrorClass, FetchError
 from wellspring.hosts import HostState
-from wellspring.model import FetchLog, Lease, Post, PostKey, Source, Window
+from wellspring.model import FetchLog, FullText, Lease, Post, PostKey, Source, Window
 from wellspring.outage import is_outage
 from wellspring.ports import (
     Checkpoint,
     DuePage,
     DueRef,
-    Http,
     Marking,
     Outgoing,
     PendingPage,
@@ -26,7 +28,7 @@ from wellspring.ports import (
     Viewed,
     World,
 )
-from wellspring.sources import PARSERS
+from wellspring.sources import KINDS
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -183,6 +185,7 @@ class MemoryPosts:
 
     rows: dict[tuple[str, str], Post] = field(default_factory=dict)
     windows: dict[str, tuple[datetime, Window]] = field(default_factory=dict)
+    backlogs: dict[str, Backlog] = field(default_factory=dict)
     shards: int = 4
 
     def put(self, post: Post) -> bool:
@@ -253,6 +256,22 @@ class MemoryPosts:
     @staticmethod
     def _order(ref: PendingRef) -> tuple[str, ...]:
         return ref.mark, ref.key.source_id, ref.key.content_hash
+
+    def put_article(self, key: PostKey, status: FullText, text: str | None) -> bool:
+        found = self.rows.get((key.source_id, key.content_hash))
+        if found is None or found.full_text_status is FullText.OK:
+            return False
+        self.rows[(key.source_id, key.content_hash)] = replace(found, full_text_status=status, full_text=text)
+        return True
+
+    def backlog(self, source_id: str) -> Backlog:
+        return self.backlogs.get(source_id, Backlog())
+
+    def put_backlog(self, source_id: str, backlog: Backlog, *, over: int) -> bool:
+        if self.backlog(source_id).version != over:
+            return False
+        self.backlogs[source_id] = backlog
+        return True
 
 
 @dataclass
@@ -355,6 +374,33 @@ class MemoryGates:
         self.checkpoints[gate] = checkpoint
 
 
+@dataclass
+class MemoryRobots:
+    """Sites that welcome robots, but for the URLs that are named."""
+
+    closed: set[str] = field(default_factory=set)
+
+    def knows(self, url: str) -> bool:
+        return True
+
+    def check(self, url: str) -> None:
+        if url in self.closed:
+            raise FetchError(ErrorClass.ROBOTS, "The site's robots.txt does not allow this page.")
+
+    def delay(self, url: str) -> timedelta | None:
+        return None
+
+
+@dataclass
+class MemorySecrets:
+    """Keys by owner."""
+
+    keys: dict[str, str] = field(default_factory=dict)
+
+    def x_api_key(self, owner_id: str) -> str | None:
+        return self.keys.get(owner_id)
+
+
 def world(
     http: Http, clock: Callable[[], datetime], pause: Callable[[timedelta], None] = lambda span: None
 ) -> World:
@@ -367,7 +413,9 @@ def world(
         queue=MemoryQueue(),
         gates=MemoryGates(),
         http=http,
-        parse=lambda kind, reply: PARSERS[kind](reply),
+        robots=MemoryRobots(),
+        secrets=MemorySecrets(),
+        parse=lambda kind, reply: KINDS[kind].parse(reply),
         clock=clock,
         pause=pause,
         new_id=lambda: f"id-{next(numbers)}",

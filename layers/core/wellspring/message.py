@@ -20,6 +20,8 @@ class FetchMessage(BaseModel):
     source_id: str = Field(min_length=1)
     due_at: AwareDatetime | None = None
     window_end: AwareDatetime | None = None
+    content_hash: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    """Names a post of the source: then it is the post's own page that is fetched, for its full text."""
     manual: bool = False
     frozen: bool = False
     """Set by the planner during an outage of our own: failures are not counted."""
@@ -30,6 +32,8 @@ class FetchMessage(BaseModel):
 
     def to_text(self) -> str:
         fields: dict[str, object] = {"source_id": self.source_id}
+        if self.content_hash:
+            fields["content_hash"] = self.content_hash
         if self.manual:
             fields["manual"] = True
         if self.due_at:
@@ -52,7 +56,8 @@ def parse(body: str, *, now: datetime) -> FetchMessage:
         raise InvalidInput(
             f'The message cannot be read ({told}). Send JSON like {{"source_id": "...", "manual": true}}.'
         ) from None
-    if not message.manual and not (message.due_at and message.window_end):
+    by_itself = message.manual or message.content_hash
+    if not by_itself and not (message.due_at and message.window_end):
         raise InvalidInput(
             'The message has no "due_at" and "window_end": a fetch by hand says "manual": true.'
         )

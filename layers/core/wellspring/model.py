@@ -14,6 +14,7 @@ __all__ = [
     "Cursor",
     "Entry",
     "FetchLog",
+    "FullText",
     "Health",
     "Lease",
     "Moved",
@@ -49,6 +50,8 @@ class Cursor:
     issuer: str | None = None
     """A short hash of the URL that issued the validators: they mean nothing to another one."""
     signature: str | None = None
+    bookmark: Mapping[str, str] = field(default_factory=dict)
+    """What the source's type wants to know again, such as the newest post that it has read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +113,8 @@ class Lease:
     token: str | None = None
     until: datetime | None = None
     free_at: datetime | None = None
+    article: bool = False
+    """It is a post's page that is being fetched, not the source itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +185,16 @@ class PostKey:
         return cls(source_id, content_hash)
 
 
+class FullText(StrEnum):
+    """How far the full text of a post has come."""
+
+    WANTED = "wanted"
+    OK = "ok"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    """There is no page, or nobody may fetch it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Post:
     """One stored entry."""
@@ -190,7 +205,12 @@ class Post:
     fetched_at: datetime
     expires_at: datetime | None = None
     revision_of: str | None = None
+    truncated: bool = False
+    """The body was longer than a row can hold, and is cut."""
     processed_at: datetime | None = None
+    full_text_status: FullText | None = None
+    full_text: str | None = None
+    """The text of the post's own page, where its source asks for it."""
 
     @property
     def key(self) -> PostKey:
@@ -232,5 +252,7 @@ class FetchLog:
     signature: str | None = None
     error_class: ErrorClass | None = None
     error_message: str | None = None
+    content_hash: str | None = None
+    """The post whose page this attempt fetched; None when it polled the source itself."""
     next_fetch_at: datetime | None = None
     reasons: tuple[str, ...] = ()

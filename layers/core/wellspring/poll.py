@@ -2,17 +2,22 @@
 
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from wellspring.errors import ErrorClass, FetchError
-from wellspring.http import Reply, Request
-from wellspring.model import Source, Status
-from wellspring.ports import Http
-from wellspring.sources import PARSERS, Document
+from wellspring.errors import ErrorClass, FetchError, Unavailable
+from wellspring.http import Reply
+from wellspring.identity import Sighting
+from wellspring.model import Entry, Source, Status
+from wellspring.ports import World
+from wellspring.settings import Settings
+from wellspring.sources import KINDS, Asker, Document
 
 BACKTRACE_LINES = 20
+ERRORS_LISTED = 10
+CREATED, UPDATED, UNCHANGED, FAILED, OVER_LIMIT = "created", "updated", "unchanged", "failed", "over_limit"
+STORED = {CREATED, UPDATED, UNCHANGED, FAILED}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,13 +31,47 @@ class Poll:
     backtrace: str | None = None
     changed: bool = False
     """The set of entry ids is another one than last time."""
-    created: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    failed: int = 0
-    left_over: int = 0
-    filtered: Counter[str] = field(default_factory=Counter)
+    wanted: list[str] = field(default_factory=list)
+    """Posts whose full text is asked for."""
+    outcomes: list[tuple[Sighting, str]] = field(default_factory=list)
+    """Each entry, and what was done with it: stored, known, or left out and why."""
+    counts: Counter[str] = field(default_factory=Counter)
     entry_errors: list[dict[str, str]] = field(default_factory=list)
+
+    def count(self, sighting: Sighting, outcome: str) -> None:
+        self.outcomes.append((sighting, outcome))
+        self.counts[outcome] += 1
+
+    def note_error(self, entry: Entry, error: Exception) -> None:
+        if len(self.entry_errors) < ERRORS_LISTED:
+            self.entry_errors.append(
+                {"guid": (entry.entry_id or "")[:60], "title": entry.title[:60], "error": str(error)[:120]}
+            )
+
+    @property
+    def created(self) -> int:
+        return self.counts[CREATED]
+
+    @property
+    def updated(self) -> int:
+        return self.counts[UPDATED]
+
+    @property
+    def unchanged(self) -> int:
+        return self.counts[UNCHANGED]
+
+    @property
+    def failed(self) -> int:
+        return self.counts[FAILED]
+
+    @property
+    def left_over(self) -> int:
+        return self.counts[OVER_LIMIT]
+
+    @property
+    def filtered(self) -> dict[str, int]:
+        """What was left out, by reason."""
+        return {why: number for why, number in self.counts.items() if why not in STORED and number}
 
     @property
     def http_status(self) -> int | None:
@@ -52,7 +91,8 @@ class Poll:
             return Status.FAILED
         if self.document is None:
             return Status.NOT_MODIFIED
-        return Status.PARTIAL if self.failed or self.left_over else Status.OK
+        incomplete = self.failed or self.left_over or self.document.cut
+        return Status.PARTIAL if incomplete else Status.OK
 
 
 def backtrace_of(error: BaseException) -> str:
@@ -61,43 +101,29 @@ def backtrace_of(error: BaseException) -> str:
     return "\n".join([*lines, type(error).__name__])
 
 
-def request(source: Source, http: Http, parse: Callable[[str, Reply], Document]) -> Poll:
-    """Ask the publisher; whatever it does wrong becomes a value."""
+def request(source: Source, world: World, settings: Settings, *, ask: Asker | None = None) -> Poll:
+    """Ask the publisher; whatever it does wrong becomes a value. `ask` asks otherwise than the type does."""
     poll = Poll()
     try:
-        if source.type not in PARSERS:
-            known = ", ".join(sorted(PARSERS))
+        kind = KINDS.get(source.type)
+        if kind is None:
+            known = ", ".join(sorted(KINDS))
             raise FetchError(
                 ErrorClass.INTERNAL, f'The type "{source.type}" is not known; use one of: {known}.'
             )
-        poll.reply = http.get(question(source))
+        poll.reply = (ask or kind.ask)(source, world, settings)
         if poll.reply.status == 304:
             return poll
         poll.signature = sha256(poll.reply.body).hexdigest()
         if poll.signature != source.cursor.signature:
-            poll.document = parse(source.type, poll.reply)
+            poll.document = world.parse(source.type, poll.reply)
     except FetchError as error:
         poll.error = error
+    except Unavailable:
+        raise
     except Exception as error:
         poll.error = FetchError(
             ErrorClass.INTERNAL, f"Wellspring failed on this document: {type(error).__name__}."
         )
         poll.backtrace = backtrace_of(error)
     return poll
-
-
-def question(source: Source) -> Request:
-    """Return what to ask; validators go only to the URL that issued them."""
-    cursor = source.cursor
-    known = cursor.issuer is None or cursor.issuer == issuer(source.url)
-    return Request(
-        url=source.url,
-        etag=cursor.etag if known else None,
-        last_modified=cursor.last_modified if known else None,
-        headers=source.config.headers,
-    )
-
-
-def issuer(url: str) -> str:
-    """Return the mark of a URL that is kept beside its validators."""
-    return sha256(url.encode("utf-8", "replace")).hexdigest()[:8]

@@ -6,10 +6,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
+from wellspring.asking import Http, Robots, Secrets
+from wellspring.backlog import Backlog
 from wellspring.hosts import HostState
-from wellspring.http import Reply, Request
+from wellspring.http import Reply
 from wellspring.message import FetchMessage
-from wellspring.model import FetchLog, Lease, Post, PostKey, Source, Window
+from wellspring.model import FetchLog, FullText, Lease, Post, PostKey, Source, Window
 from wellspring.sources import Document
 
 
@@ -179,6 +181,15 @@ class Posts(Protocol):
     def delete_unprocessed(self, key: PostKey, *, expires_by: datetime) -> bool:
         """Delete a post if it is still not processed and expires by then."""
 
+    def put_article(self, key: PostKey, status: FullText, text: str | None) -> bool:
+        """Store a post's full text, or that there is none; False when it has one or is gone."""
+
+    def backlog(self, source_id: str) -> Backlog:
+        """Return the line of posts that wait for their full text."""
+
+    def put_backlog(self, source_id: str, backlog: Backlog, *, over: int) -> bool:
+        """Store the line in place of that version; False when somebody else has moved it on."""
+
 
 class FetchLogs(Protocol):
     def put(self, log: FetchLog) -> bool:
@@ -255,11 +266,6 @@ class Gates(Protocol):
     def put_checkpoint(self, gate: str, checkpoint: Checkpoint) -> None: ...
 
 
-class Http(Protocol):
-    def get(self, request: Request) -> Reply:
-        """Fetch a URL, following redirects. Raises FetchError."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """All ports of a use case, with the clock and the maker of ids."""
@@ -270,6 +276,8 @@ class World:
     queue: Queue
     gates: Gates
     http: Http
+    robots: Robots
+    secrets: Secrets
     parse: Callable[[str, Reply], Document]
     clock: Callable[[], datetime]
     pause: Callable[[timedelta], None]

@@ -1,6 +1,6 @@
 """Owns what is told about a message: the fetch log of its attempt, and how it ended."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from wellspring.errors import ErrorClass
@@ -19,6 +19,8 @@ class Run:
     url: str = ""
     reason: str | None = None
     delay_seconds: int | None = None
+    content_hash: str | None = None
+    """The post whose page was asked for."""
     log: FetchLog | None = None
     kept_lease: bool = True
     news: tuple[str, ...] = ()
@@ -59,7 +61,7 @@ def log_of(
         updated=poll.updated,
         unchanged=poll.unchanged,
         failed=poll.failed,
-        filtered=dict(poll.filtered) | ({"over_limit": poll.left_over} if poll.left_over else {}),
+        filtered=poll.filtered | ({"cut": 1} if poll.document and poll.document.cut else {}),
         entry_errors=tuple(poll.entry_errors),
         parser=poll.document.parser if poll.document else None,
         signature=poll.signature,
@@ -68,6 +70,31 @@ def log_of(
         next_fetch_at=after.next_fetch_at,
         reasons=after.pace.reasons,
     )
+
+
+def article_log(
+    poll: Poll,
+    page: Source,
+    content_hash: str,
+    *,
+    attempt_id: str,
+    message_id: str,
+    started_at: datetime,
+    finished_at: datetime,
+    kept: timedelta,
+) -> FetchLog:
+    """Return the row of an attempt at a post's page."""
+    row = log_of(
+        poll,
+        page,
+        manual=False,
+        attempt_id=attempt_id,
+        message_id=message_id,
+        started_at=started_at,
+        finished_at=finished_at,
+        kept=kept,
+    )
+    return replace(row, content_hash=content_hash)
 
 
 def crash_log(counted: Source, lease: Lease, *, kept: timedelta) -> FetchLog:

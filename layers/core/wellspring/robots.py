@@ -21,7 +21,6 @@ KEPT_WHEN_DOWN = timedelta(minutes=10)
 MOST_BYTES = 500_000
 MOST_SITES = 1_000
 LONGEST_DELAY = timedelta(seconds=30)
-EVERYTHING, NOTHING = "", "User-agent: *\nDisallow: /"
 
 
 class Getter(Protocol):
@@ -30,13 +29,11 @@ class Getter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a site says, and until when we believe it."""
+    """What a site says, and until when we believe it; a site that could not be asked allows nothing."""
 
     protego: Protego
     until: datetime
-
-    def allow(self, url: str) -> bool:
-        return bool(self.protego.can_fetch(url, NAME))
+    failure: FetchError | None = None
 
     @property
     def delay(self) -> timedelta | None:
@@ -53,9 +50,23 @@ class Robots:
         self._known: dict[str, Rules] = {}
         self._lock = threading.Lock()
 
+    def knows(self, url: str) -> bool:
+        """Say whether the site's wishes are known, so that asking for them sends no request."""
+        known = self._known.get(_file_of(url))
+        return known is not None and known.until > self._clock()
+
     def check(self, url: str) -> None:
         """Raise FetchError when the site does not want the URL fetched."""
-        if not self._rules(url).allow(url):
+        rules = self._rules(url)
+        if rules.failure:
+            # The site's trouble, not its wish: it counts as what it is.
+            raise FetchError(
+                rules.failure.error_class,
+                f"The site's robots.txt could not be read, so no page of it is. {rules.failure}",
+                http_status=rules.failure.http_status,
+                headers=rules.failure.headers,
+            )
+        if not rules.protego.can_fetch(url, NAME):
             raise FetchError(ErrorClass.ROBOTS, "The site's robots.txt does not allow this page.")
 
     def delay(self, url: str) -> timedelta | None:
@@ -63,25 +74,28 @@ class Robots:
         return self._rules(url).delay
 
     def _rules(self, url: str) -> Rules:
-        target, now = urls.target_of(url), self._clock()
-        site = f"{target.scheme}://{target.host_header}/robots.txt"
+        site, now = _file_of(url), self._clock()
         known = self._known.get(site)
         if known is None or known.until <= now:
-            text, kept = self._ask(site)
-            known = Rules(Protego.parse(text), now + kept)
+            known = self._ask(site, now)
             with self._lock:
                 if len(self._known) >= MOST_SITES:
                     self._known.clear()
                 self._known[site] = known
         return known
 
-    def _ask(self, site: str) -> tuple[str, timedelta]:
-        """Return the file's text: none means that all is allowed, a server that is down that nothing is."""
+    def _ask(self, site: str, now: datetime) -> Rules:
+        """Read the site's file: none means that all is allowed, a server in trouble that nothing is."""
         try:
             reply = self._http.get(Request(url=site))
         except FetchError as error:
             status = error.http_status or 0
             if 400 <= status < 500 and error.error_class is not ErrorClass.RATE_LIMITED:
-                return EVERYTHING, KEPT
-            return NOTHING, KEPT_WHEN_DOWN
-        return reply.body[:MOST_BYTES].decode("utf-8", "replace"), KEPT
+                return Rules(Protego.parse(""), now + KEPT)
+            return Rules(Protego.parse(""), now + KEPT_WHEN_DOWN, error)
+        return Rules(Protego.parse(reply.body[:MOST_BYTES].decode("utf-8", "replace")), now + KEPT)
+
+
+def _file_of(url: str) -> str:
+    target = urls.target_of(url)
+    return f"{target.scheme}://{target.host_header}/robots.txt"

@@ -19,7 +19,7 @@ from wellspring.errors import ErrorClass, FetchError
 from wellspring.hints import DocumentHints
 from wellspring.http import Reply
 from wellspring.model import Entry
-from wellspring.sources import Document, Parser
+from wellspring.sources import KINDS, Document, Kind
 
 START_SECONDS = 20.0
 MEMORY_BYTES = 400_000_000
@@ -86,7 +86,7 @@ def serve() -> None:
     """Be the process: read a document, write what it holds, until nobody asks any more."""
     import resource
 
-    from wellspring.sources import PARSERS, rss  # noqa: F401 - imported before the clock runs
+    from wellspring.sources import rss  # noqa: F401 - imported before the clock runs
 
     out, asked = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
     os.dup2(2, 1)  # Whatever a parser prints must not mix with the answers.
@@ -102,12 +102,12 @@ def serve() -> None:
         fields = json.loads(head)
         body = asked.read(fields.pop("size"))
         kind = fields.pop("kind")
-        answer = _answer(PARSERS[kind], Reply(body=body, **fields))
+        answer = _answer(KINDS[kind], Reply(body=body, **fields))
 
 
-def _answer(parser: Parser, reply: Reply) -> object:
+def _answer(kind: Kind, reply: Reply) -> object:
     try:
-        return _packed(parser(reply))
+        return _packed(kind.parse(reply))
     except FetchError as error:
         return {"error": error.error_class.value, "told": str(error)}
     except MemoryError:
@@ -138,11 +138,9 @@ def _packed(document: Document) -> object:
         "title": document.title,
         "stay_away": stay_away and stay_away.total_seconds(),
         "skip": [document.hints.skip_hours, document.hints.skip_days],
+        "cut": document.cut,
+        "bookmark": dict(document.bookmark),
     }
-
-
-def _seconds(moment: datetime | None) -> float | None:
-    return moment.timestamp() if moment else None
 
 
 def _unpacked(answer: Any) -> Document:
@@ -165,6 +163,8 @@ def _unpacked(answer: Any) -> Document:
             skip_hours=answer["skip"][0],
             skip_days=answer["skip"][1],
         ),
+        cut=answer["cut"],
+        bookmark=answer["bookmark"],
     )
 
 

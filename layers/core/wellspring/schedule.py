@@ -136,7 +136,7 @@ def _gone(before: Health, *, now: datetime) -> Health:
     if gone <= GONE_PROBES:
         return after
     # The count is forgotten with the source: whoever enables it again begins anew.
-    return replace(after, gone=0, gone_at=None, reason="gone: the server answered 410 to three weekly probes")
+    return replace(after, gone=0, gone_at=None, reason="gone: the server said so at three weekly probes")
 
 
 def first_time(source: Source, *, now: datetime, bulk: bool, defaults: Defaults) -> datetime:
@@ -237,6 +237,8 @@ class Refusal(StrEnum):
     """Why a fetch may not start."""
 
     UNKNOWN = "unknown_source"
+    UNKNOWN_POST = "unknown_post"
+    NO_PAGE = "no_page"
     DISABLED = "disabled"
     DONE = "already_done"
     IN_FLIGHT = "in_flight"

@@ -23,6 +23,7 @@ class Adaption:
 
 
 LONGEST_SPAN = 900
+X_API_URL = "https://api.x.com"
 ACTIVITY = "7d=6h, 14d=12h, 30d=24h, 60d=72h, 90d=168h"
 
 
@@ -45,6 +46,8 @@ class Defaults:
         (timedelta(days=90), timedelta(days=7)),
     )
     """Up to how long nobody has looked, and how often the source is polled then."""
+    max_in_flight: int = 25
+    """So many pages of a source's posts are on the queue at once."""
     host_delay: timedelta = timedelta(seconds=1)
     host_delays: Mapping[str, timedelta] = field(default_factory=dict)
     type_delays: Mapping[str, timedelta] = field(default_factory=dict)
@@ -67,6 +70,9 @@ class Settings:
     fetch_log_days: int = 90
     allow_addresses: tuple[IPv4Network | IPv6Network, ...] = ()
     contact_url: str = ""
+    owner_keys: str = ""
+    """The path of parameters below which each owner's keys lie."""
+    x_api_url: str = X_API_URL
     planner_lease: timedelta = timedelta(seconds=75)
     # Longer than the fetcher may run, shorter than the queue hides a message.
     fetch_lease: timedelta = timedelta(seconds=150)
@@ -127,7 +133,24 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
         fetch_log_days=int(number("FETCH_LOG_DAYS", 90)),
         allow_addresses=networks(env.get("ALLOW_ADDRESSES", "")),
         contact_url=env.get("CONTACT_URL", ""),
+        owner_keys=env.get("OWNER_KEYS", ""),
+        x_api_url=(env.get("X_API_URL") or X_API_URL).rstrip("/"),
     )
+
+
+def for_a_trial(environment: Mapping[str, str] | None = None) -> Settings:
+    """Read what counts without a stack."""
+    env = os.environ if environment is None else environment
+    return Settings(
+        allow_addresses=networks(env.get("ALLOW_ADDRESSES", "")),
+        contact_url=env.get("CONTACT_URL", ""),
+        x_api_url=(env.get("X_API_URL") or X_API_URL).rstrip("/"),
+    )
+
+
+def x_api_key(environment: Mapping[str, str] | None = None) -> str:
+    """Return the key that a person tries X with."""
+    return (os.environ if environment is None else environment).get("X_API_KEY", "").strip()
 
 
 def _period(expression: str) -> timedelta:

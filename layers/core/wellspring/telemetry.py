@@ -1,5 +1,6 @@
 """Owns what the functions tell: structured log lines, and metrics for CloudWatch."""
 
+from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from wellspring.plan import Decision, PlanReport
 from wellspring.record import Run
 
 NAMESPACE = "Wellspring"
+PAGE_STATUSES = (Status.OK, Status.FAILED, Status.DEFERRED, Status.SKIPPED)
 
 
 @cache
@@ -111,11 +113,11 @@ def fetched(report: BatchReport) -> dict[str, Any]:
             "Unexpected error; the message comes again.", exc_info=error, extra={"message_id": message_id}
         )
     logs = [run.log for run in report.runs if run.log]
-    by_status = dict.fromkeys(Status, 0) | {}
-    for run in report.runs:
-        by_status[run.status] += 1
+    polls = Counter(run.status for run in report.runs if not run.content_hash)
+    pages = Counter(run.status for run in report.runs if run.content_hash)
     _count(
-        {f"Polls{status.title().replace('_', '')}": number for status, number in by_status.items()}
+        {f"Polls{status.title().replace('_', '')}": polls[status] for status in Status}
+        | {f"FullTexts{status.title()}": pages[status] for status in PAGE_STATUSES if pages[status]}
         | {
             "PostsCreated": sum(log.created for log in logs),
             "PostsUpdated": sum(log.updated for log in logs),
@@ -133,6 +135,8 @@ def _tell(run: Run) -> None:
     fields: dict[str, Any] = {"source_id": run.source_id, "url": run.url, "status": run.status}
     for warning in run.warnings:
         logger().warning(f"{run.url or run.source_id}: {warning}", extra={"source_id": run.source_id})
+    if run.content_hash:
+        fields["content_hash"] = run.content_hash
     if run.reason:
         fields["reason"] = run.reason
     if run.delay_seconds is not None:

@@ -2,18 +2,16 @@
 
 from datetime import datetime, timedelta
 
-from wellspring import hosts, schedule
-from wellspring.model import Source
+from wellspring import hosts, urls
+from wellspring.errors import FetchError
 from wellspring.ports import Slot, World
-from wellspring.settings import Settings
 
 PATIENCE = timedelta(seconds=5)
 
 
-def take(source: Source, world: World, settings: Settings) -> Slot:
+def take(host: str, delay: timedelta, world: World) -> Slot:
     """Take the host's next place. Whoever finds it taken reserves the one behind, and so does the next."""
-    host = source.host
-    kept = hosts.spaced(schedule.host_delay(source, defaults=settings.defaults))
+    kept = hosts.spaced(delay)
     patience = world.clock() + PATIENCE
     while True:
         now = world.clock()
@@ -28,6 +26,20 @@ def take(source: Source, world: World, settings: Settings) -> Slot:
         if reserved.taken:
             world.pause(begins - world.clock())
             return reserved
+
+
+def take_politely(url: str, delay: timedelta, world: World) -> Slot:
+    """Take a place for a page. The site's robots.txt is a request too, and takes a place of its own."""
+    host = urls.host_of(url)
+    try:
+        if not world.robots.knows(url):
+            slot = take(host, delay, world)
+            if not slot.taken:
+                return slot
+        delay = max(delay, world.robots.delay(url) or delay)
+    except FetchError:
+        pass  # A URL that cannot be asked for is told by whoever asks for it.
+    return take(host, delay, world)
 
 
 def opens_at(slot: Slot, now: datetime) -> datetime:

@@ -95,6 +95,14 @@ def host_of(url: str) -> str:
     return name if port in (None, *PORTS.values()) else f"{name}:{port}"
 
 
+def origin_of(url: str) -> tuple[str, str, int] | None:
+    """Return where a URL leads, None if it is none that could be fetched."""
+    try:
+        return target_of(url).origin
+    except FetchError:
+        return None
+
+
 def _ascii(host: str) -> str:
     if ":" in host:
         if "%" in host:

@@ -35,6 +35,7 @@ def item_of(log: FetchLog) -> items.Item:
             "url": log.url,
             "attempt_id": log.attempt_id,
             "message_id": log.message_id,
+            "content_hash": log.content_hash,
             "manual": log.manual or None,
             "http_status": log.http_status,
             "headers": log.headers,

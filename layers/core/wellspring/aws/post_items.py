@@ -6,7 +6,8 @@ from typing import Any
 
 from wellspring import timestamps
 from wellspring.aws import items
-from wellspring.model import Entry, Post, PostKey
+from wellspring.backlog import Backlog
+from wellspring.model import Entry, FullText, Post, PostKey
 from wellspring.ports import PendingRef
 
 UNKNOWN_TIME = datetime(timestamps.EARLIEST, 1, 1, tzinfo=UTC)
@@ -29,8 +30,11 @@ def item_of(post: Post, *, shard: int) -> items.Item:
             "posted_at": post.posted_at,
             "guid": entry.entry_id,
             "revision_of": post.revision_of,
+            "truncated": post.truncated or None,
             "expires_at": seconds(post.expires_at) if post.expires_at else None,
             "processed_at": post.processed_at,
+            "full_text_status": post.full_text_status,
+            "full_text": post.full_text,
             "pending_shard": None if post.processed_at else str(shard),
         }
     )
@@ -54,7 +58,30 @@ def post_of(item: items.Item) -> Post:
         fetched_at=fetched_at,
         expires_at=_expiry(row),
         revision_of=_text(row, "revision_of"),
+        truncated=row.get("truncated") is True,
+        full_text_status=_full_text_status(row),
+        full_text=_text(row, "full_text"),
         processed_at=_moment(row, "processed_at") or (fetched_at if "processed_at" in row else None),
+    )
+
+
+def backlog_fields(backlog: Backlog) -> dict[str, object]:
+    return {
+        "version": backlog.version,
+        "waiting": list(backlog.waiting),
+        "queued": dict(backlog.queued),
+        "next_at": backlog.next_at,
+    }
+
+
+def backlog_of(item: Mapping[str, Any]) -> Backlog:
+    row = items.decode(item)
+    queued = {name: _moment(row["queued"], name) for name in row.get("queued", {})}
+    return Backlog(
+        version=row.get("version", 0),
+        waiting=tuple(row.get("waiting", ())),
+        queued={name: until for name, until in queued.items() if until},
+        next_at=_moment(row, "next_at"),
     )
 
 
@@ -81,6 +108,11 @@ def seconds(moment: datetime) -> int:
 def _text(row: Mapping[str, Any], name: str) -> str | None:
     found = row.get(name)
     return found if isinstance(found, str) and found else None
+
+
+def _full_text_status(row: Mapping[str, Any]) -> FullText | None:
+    found = row.get("full_text_status")
+    return FullText(found) if found in set(FullText) else None
 
 
 def _moment(row: Mapping[str, Any], name: str) -> datetime | None:

@@ -8,15 +8,17 @@ from wellspring import identity, schedule
 from wellspring.aws import items
 from wellspring.aws import post_items as stored
 from wellspring.aws.faults import told_as_unavailable
-from wellspring.aws.writes import delete_if, put_if, update_and_tell
+from wellspring.aws.writes import delete_if, put_if, update_and_tell, update_if
+from wellspring.backlog import Backlog
 from wellspring.errors import Unavailable
-from wellspring.model import Post, PostKey, Window
+from wellspring.model import FullText, Post, PostKey, Window
 from wellspring.ports import Marking, PendingPage, PendingRef
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 WINDOW = "window"
+BACKLOG = "backlog"
 INDEX = "pending"
 READ_ROUNDS = 8
 
@@ -137,6 +139,35 @@ class DynamoPosts:
             " AND #expires_at <= :expires_by",
             {":expires_by": stored.seconds(expires_by)},
             what="Deleting an old post",
+        )
+
+    def put_article(self, key: PostKey, status: FullText, text: str | None) -> bool:
+        update = "SET #full_text_status = :status" + (", #full_text = :text" if text else "")
+        condition = (
+            "attribute_exists(#posted_at)"
+            " AND (attribute_not_exists(#full_text_status) OR #full_text_status <> :ok)"
+        )
+        values = {":status": status, ":ok": FullText.OK} | ({":text": text} if text else {})
+        what = "Storing a full text"
+        return update_if(
+            self._client, self._table, stored.key_fields(key), update, condition, values, what=what
+        )
+
+    def backlog(self, source_id: str) -> Backlog:
+        with told_as_unavailable("Reading the line for full texts"):
+            answer = self._client.get_item(
+                TableName=self._table,
+                Key=items.encode(stored.key_fields(PostKey(source_id, BACKLOG))),
+                ConsistentRead=True,
+            )
+        return stored.backlog_of(answer.get("Item", {}))
+
+    def put_backlog(self, source_id: str, backlog: Backlog, *, over: int) -> bool:
+        item = items.encode(stored.key_fields(PostKey(source_id, BACKLOG)) | stored.backlog_fields(backlog))
+        condition = "#version = :over" if over else "attribute_not_exists(#version)"
+        values = {":over": over} if over else None
+        return put_if(
+            self._client, self._table, item, condition, values, what="Storing the line for full texts"
         )
 
 

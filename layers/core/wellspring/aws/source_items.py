@@ -45,6 +45,7 @@ def cursor_fields(cursor: Cursor) -> dict[str, object]:
         "last_modified": cursor.last_modified,
         "issuer": cursor.issuer,
         "signature": cursor.signature,
+        "bookmark": dict(cursor.bookmark),
     }
 
 
@@ -84,6 +85,7 @@ def lease_fields(lease: Lease) -> dict[str, object]:
         "token": lease.token,
         "until": lease.until,
         "free_at": lease.free_at,
+        "article": lease.article or None,
     }
 
 
@@ -123,6 +125,7 @@ def _source_of(item: Mapping[str, Any]) -> Source:
             last_modified=cursor.text("last_modified"),
             issuer=cursor.text("issuer"),
             signature=cursor.text("signature"),
+            bookmark=cursor.map("bookmark"),
         ),
         health=Health(
             failures=health.count("failures"),
@@ -139,6 +142,7 @@ def _source_of(item: Mapping[str, Any]) -> Source:
             token=lease.text("token"),
             until=lease.moment("until"),
             free_at=lease.moment("free_at"),
+            article=lease.flag("article", default=False),
         )
         if started_at
         else None,
@@ -205,6 +209,10 @@ class _Reader:
     def texts(self, name: str) -> tuple[str, ...]:
         found = self.fields.get(name)
         return tuple(str(text) for text in found) if isinstance(found, list) else ()
+
+    def map(self, name: str) -> Mapping[str, str]:
+        found = self.below(name).fields
+        return {key: text for key, text in found.items() if isinstance(text, str)}
 
     def span(self, name: str) -> timedelta | None:
         seconds = self.count(name)

@@ -32,7 +32,7 @@ def settings_of(cloudformation: Any, name: str) -> Settings:
 
 def variable(name: str) -> str:
     """Return the environment variable that a parameter or an output is passed on in."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper()
 
 
 def _no_stack(name: str, region: str) -> str:

@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 
+from wellspring import asking
+from wellspring.asking import Tools
 from wellspring.hints import DocumentHints
 from wellspring.http import Reply
-from wellspring.model import Entry
+from wellspring.model import Entry, Source
+from wellspring.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,15 +20,40 @@ class Document:
     parser: str
     title: str | None = None
     hints: DocumentHints = field(default_factory=DocumentHints)
+    cut: bool = False
+    """The document breaks off; what it broke off in is not among the entries."""
+    bookmark: Mapping[str, str] = field(default_factory=dict)
+    """What the type wants to know again at the next poll."""
 
 
-Parser = Callable[[Reply], Document]
+Asker = Callable[[Source, Tools, Settings], Reply]
+"""Asks the publisher of a source. Raises FetchError."""
 
 
-def _rss(reply: Reply) -> Document:
-    from wellspring.sources import rss  # feedparser is slow to import, and a 304 needs none of it
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A type of source. The parser is imported when it is needed: a 304 needs none."""
 
-    return rss.parse(reply)
+    module: str
+    ask: Asker = asking.plainly
+    obeys_robots: bool = False
+    ages: bool = True
+    """Whether what it publishes can be too old; a page that somebody watches cannot."""
+
+    def parse(self, reply: Reply) -> Document:
+        """Return what the document holds. Raises FetchError."""
+        found: Document = import_module(f"wellspring.sources.{self.module}").parse(reply)
+        return found
 
 
-PARSERS: Mapping[str, Parser] = {"rss": _rss}
+def _ask_x(source: Source, tools: Tools, settings: Settings) -> Reply:
+    from wellspring.sources import twitter
+
+    return twitter.ask(source, tools, settings)
+
+
+KINDS: Mapping[str, Kind] = {
+    "rss": Kind(module="rss"),
+    "website": Kind(module="website", ask=asking.politely, obeys_robots=True, ages=False),
+    "twitter": Kind(module="twitter", ask=_ask_x),
+}

@@ -1,0 +1,159 @@
+"""`wellspring try`: what a poll of a URL or a file would store, without a stack."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from rich.console import Console
+from rich.text import Text
+
+from wellspring import config, memory, settings, timestamps, trial, urls
+from wellspring.http import HttpClient, Reply
+from wellspring.model import Source, Status
+from wellspring.ports import World
+from wellspring.robots import Robots
+from wellspring.sandbox import Sandbox
+from wellspring.settings import Settings
+from wellspring.sources import KINDS
+from wellspring.trial import Trial, TriedPost
+from wellspring_cli.errors import CliError
+
+YOU = "you"
+SHOWN_BODY = 200
+LOOPBACK = "127.0.0.0/8, ::1/128"
+WEB = ("http://", "https://")
+GOOD = {Status.OK, Status.PARTIAL, Status.NOT_MODIFIED}
+
+
+def run(
+    what: str,
+    *,
+    kind: str | None = None,
+    base: str | None = None,
+    headers: Sequence[str] = (),
+    max_age_days: float | None = None,
+) -> Trial:
+    """Try a URL, a file, or what comes in (`-`)."""
+    if kind is not None and kind not in KINDS:
+        raise CliError(f'The type "{kind}" is not known. Use one of: {", ".join(sorted(KINDS))}')
+    told = {"headers": _headers(headers)} | (
+        {"max_age_days": max_age_days} if max_age_days is not None else {}
+    )
+    source = Source(source_id="trial", url=what, owner_id=YOU, config=config.parse(told))
+    if what.startswith(WEB):
+        if base:
+            raise CliError("--url says where a file comes from; a URL comes from where it is. Leave it out.")
+        with _world(what) as (world, chosen):
+            return trial.try_url(source, kind, world, chosen)
+    if base and urls.origin_of(base) is None:
+        raise CliError(f"--url must be a URL that begins with http:// or https://, found {base!r}.")
+    reply = Reply(url=base or "", status=200, headers={}, body=_read(what))
+    with _world(base or "") as (world, chosen):
+        return trial.try_reply(replace(source, url=base or ""), kind, reply, world, chosen)
+
+
+def as_json(tried: Trial) -> str:
+    fields = {
+        "status": tried.status,
+        "type": tried.type,
+        "error_class": tried.error_class,
+        "error": tried.error,
+        "url": tried.url,
+        "title": tried.title,
+        "feeds": [{"url": feed.url, "title": feed.title} for feed in tried.feeds],
+        "posts": [post.fields() for post in tried.posts],
+    }
+    return json.dumps(fields, ensure_ascii=False, indent=2)
+
+
+def show(tried: Trial, console: Console) -> None:
+    """Tell a person what would come of it."""
+    out = Counter(post.filtered for post in tried.posts)
+    kept = out.pop(None, 0)
+    left = ", ".join(f"{number} {why}" for why, number in out.most_common())
+    style = "green" if tried.status in GOOD else "red"
+    head = Text(f"{tried.status}", style=style) + Text(f"  a {tried.type} source")
+    console.print(head + Text(f": {tried.title}" if tried.title else ""), soft_wrap=True)
+    if tried.error:
+        console.print(Text(f"{tried.error_class}: {tried.error}", style="red"), soft_wrap=True)
+    for feed in tried.feeds:
+        console.print(f"The page offers a feed: {feed.url}  {feed.title}", soft_wrap=True)
+    for post in tried.posts:
+        _show_post(post, console)
+    if tried.posts:
+        console.print(
+            f"{kept} would be stored" + (f"; left out: {left}" if left else "") + ".", soft_wrap=True
+        )
+
+
+def is_good(tried: Trial) -> bool:
+    return tried.status in GOOD
+
+
+def _show_post(post: TriedPost, console: Console) -> None:
+    when = post.published_at.strftime("%Y-%m-%d %H:%M") if post.published_at else "no date"
+    mark = Text(f"- {post.filtered}" if post.filtered else "+", style="yellow" if post.filtered else "green")
+    head = (
+        mark
+        + Text(f"  {when:<16}  {post.title or '(no title)'}")
+        + Text(f"  {post.author or ''}", style="dim")
+    )
+    console.print(head, soft_wrap=True)
+    body = " ".join(post.body.split())
+    for line in (post.url or "", body[:SHOWN_BODY] + ("…" if len(body) > SHOWN_BODY else "")):
+        if line:
+            console.print(Text(f"     {line}", style="dim"), soft_wrap=True)
+
+
+@contextmanager
+def _world(url: str) -> Iterator[tuple[World, Settings]]:
+    """Yield a world that asks and parses for real and keeps everything in memory."""
+    chosen = settings.for_a_trial()
+    if _is_this_computer(url):
+        # Whoever types this computer's own address means it; a redirect from elsewhere is still refused.
+        chosen = replace(chosen, allow_addresses=(*chosen.allow_addresses, *settings.networks(LOOPBACK)))
+    http, sandbox = HttpClient(chosen), Sandbox(chosen.parse_timeout)
+    made = memory.world(http, timestamps.now)
+    key = settings.x_api_key()
+    secrets = memory.MemorySecrets({YOU: key} if key else {})
+    try:
+        yield (
+            replace(made, robots=Robots(http, timestamps.now), secrets=secrets, parse=sandbox.parse),
+            chosen,
+        )
+    finally:
+        sandbox.close()
+
+
+def _is_this_computer(url: str) -> bool:
+    try:
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _read(name: str) -> bytes:
+    if name == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(name).read_bytes()
+    except FileNotFoundError:
+        raise CliError(f"There is no file {name!r}. A URL begins with http:// or https://.") from None
+    except OSError as error:
+        raise CliError(f"The file {name!r} cannot be read: {error.strerror}.") from None
+
+
+def _headers(given: Sequence[str]) -> dict[str, str]:
+    pairs = [one.partition("=") for one in given]
+    if not all(name and sign for name, sign, _ in pairs):
+        raise CliError("--header wants a name and a value: --header X-Token=abc")
+    return {name.strip(): value for name, _, value in pairs}
