@@ -14,8 +14,12 @@ class _Loader(yaml.SafeLoader):
 _Loader.add_multi_constructor("!", lambda loader, suffix, node: None)
 
 
+def template():
+    return yaml.load((ROOT / "template.yaml").read_text(), _Loader)
+
+
 def resources():
-    return yaml.load((ROOT / "template.yaml").read_text(), _Loader)["Resources"]
+    return template()["Resources"]
 
 
 def tables():

@@ -10,9 +10,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from wellspring.errors import InvalidInput
+from wellspring.errors import WellspringError
 from wellspring_cli import demo as demo_run
 from wellspring_cli import local_cloud, project, trying
+from wellspring_cli import posts as inbox
 from wellspring_cli.errors import CliError
 
 app = typer.Typer(
@@ -23,6 +24,8 @@ app = typer.Typer(
 )
 local = typer.Typer(help="The local cloud: the whole stack on this computer.", no_args_is_help=True)
 app.add_typer(local, name="local")
+posts = typer.Typer(help="The posts of the local cloud that nobody has processed.", no_args_is_help=True)
+app.add_typer(posts, name="posts")
 
 
 def read_port(given: str | int) -> int:
@@ -54,6 +57,42 @@ def fetch(source_id: str, state_dir: StateDir = project.STATE_DIR) -> None:
     """Fetch a source of the local cloud now, whatever its schedule says."""
     demo_run.fetch_by_hand(_stack(state_dir), source_id)
     _console().print(f"Asked for a fetch of {source_id}.")
+
+
+@app.command()
+def viewed(source_id: str, state_dir: StateDir = project.STATE_DIR) -> None:
+    """Note that somebody looked at a source of the local cloud; the activity cadence goes by it."""
+    inbox.view(inbox.open_client(_stack(state_dir)), source_id)
+    _console().print(f"Noted a view of {source_id}.")
+
+
+@posts.command("list")
+def list_posts(
+    limit: Annotated[int, typer.Option(help="How many to show at most.")] = 20,
+    cursor: Annotated[str | None, typer.Option(help="Where the last page ended.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Whole posts, for programs.")] = False,
+    state_dir: StateDir = project.STATE_DIR,
+) -> None:
+    """List posts that nobody has processed, the oldest first."""
+    page = inbox.open_client(_stack(state_dir)).pending(limit=limit, cursor=cursor)
+    if as_json:
+        typer.echo(inbox.as_json(page))
+        return
+    for line in inbox.lines(page):
+        _console().print(line, soft_wrap=True)
+
+
+@posts.command()
+def process(
+    names: Annotated[list[str] | None, typer.Argument(metavar="SOURCE_ID/CONTENT_HASH...")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every post that is listed.")] = False,
+    state_dir: StateDir = project.STATE_DIR,
+) -> None:
+    """Mark posts as processed: they are listed no more, and kept."""
+    tally = inbox.process(inbox.open_client(_stack(state_dir)), names or [], everything=everything)
+    if tally.unknown:
+        raise CliError(inbox.told(tally))
+    _console().print(inbox.told(tally))
 
 
 @app.command("try")
@@ -142,6 +181,6 @@ def main() -> None:
     """Run the command; what a person can mend is told in a sentence, without a traceback."""
     try:
         app()
-    except (CliError, InvalidInput) as error:
+    except (CliError, WellspringError) as error:
         Console(stderr=True).print(Text(str(error), style="red"), soft_wrap=True)
         sys.exit(1)

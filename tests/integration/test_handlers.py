@@ -2,14 +2,16 @@
 
 import importlib.util
 import json
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 
-from builders import rss
+from builders import a_post, an_entry, rss
 from publisher import Page
 from template import ROOT
-from wellspring import config, telemetry, wiring
+from wellspring import config, telemetry, timestamps, wiring
+from wellspring.aws.posts import DynamoPosts
 from wellspring.aws.sources import DynamoSources
 from wellspring.model import Source
 
@@ -126,3 +128,27 @@ def test_a_table_that_is_gone_hands_the_message_back(stack, capsys):
     answer = handler("fetcher")(event("sqs-batch.json"), Context())
     assert len(answer["batchItemFailures"]) == 2
     assert "Starting a fetch failed: ResourceNotFoundException." in json.dumps(lines(capsys))
+
+
+def test_a_run_cleans_what_is_old_and_counts_it(stack, capsys):
+    dynamodb, now = stack.client("dynamodb"), timestamps.now()
+    old = a_post(expires_at=now + timedelta(days=1), entry=an_entry(published_at=now - timedelta(days=8)))
+    DynamoPosts(dynamodb, "PostsTable", shards=4).put(old)
+    answer = handler("planner")({}, Context())
+    assert answer["cleaned"] == 1
+    (metrics,) = (line for line in lines(capsys) if "_aws" in line)
+    assert metrics["PostsCleaned"] == [1]
+    assert dynamodb.scan(TableName="PostsTable")["Items"] == []
+
+
+def test_posts_that_cannot_be_cleaned_do_not_stop_the_planning(stack, capsys):
+    dynamodb = stack.client("dynamodb")
+    dynamodb.delete_table(TableName="PostsTable")
+    dynamodb.update_item(
+        TableName="SourcesTable",
+        Key={"source_id": {"S": "demo-news"}},
+        UpdateExpression="SET next_fetch_at = :t",
+        ExpressionAttributeValues={":t": {"S": "2026-11-01T11:59:00.000Z"}},
+    )
+    assert handler("planner")({}, Context())["enqueued"] >= 1
+    assert "Reading the pending index failed: ResourceNotFoundException." in json.dumps(lines(capsys))

@@ -214,13 +214,8 @@ class MemoryPosts:
         expires_by: datetime | None = None,
         limit: int = 100,
     ) -> PendingPage:
-        rest = [
-            ref
-            for ref in self._index(shard)
-            if (after is None or self._order(ref) > self._order(after))
-            and (since is None or ref.mark >= timestamps.to_text(since))
-            and (until is None or ref.mark <= timestamps.to_text(until))
-        ]
+        first = self._order(after) if after else None
+        rest = [ref for ref in self._index(shard, since, until) if first is None or self._order(ref) > first]
         seen = rest[:limit]
         fit = (ref for ref in seen if not expires_by or (ref.expires_at and ref.expires_at <= expires_by))
         return PendingPage(tuple(fit), seen[-1] if len(rest) >= limit else None, len(seen))
@@ -247,17 +242,20 @@ class MemoryPosts:
         del self.rows[key.source_id, key.content_hash]
         return True
 
-    def _index(self, shard: int) -> list[PendingRef]:
+    def _index(self, shard: int, since: datetime | None, until: datetime | None) -> list[PendingRef]:
         refs = (
             PendingRef(post.key, timestamps.to_text(post.posted_at), post.expires_at)
             for post in self.rows.values()
-            if not post.processed_at and schedule.shard_of(post.source_id, self.shards) == shard
+            if not post.processed_at
+            and (since is None or timestamps.floor(post.posted_at) >= since)
+            and (until is None or timestamps.floor(post.posted_at) <= until)
+            and schedule.shard_of(post.source_id, self.shards) == shard
         )
         return sorted(refs, key=self._order)
 
     @staticmethod
-    def _order(ref: PendingRef) -> tuple[str, PostKey]:
-        return ref.mark, ref.key
+    def _order(ref: PendingRef) -> tuple[str, ...]:
+        return ref.mark, ref.key.source_id, ref.key.content_hash
 
     def put_article(self, key: PostKey, status: FullText, text: str | None) -> bool:
         found = self.rows.get((key.source_id, key.content_hash))

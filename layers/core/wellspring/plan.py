@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
 
-from wellspring import reconcile, schedule
+from wellspring import cleaning, reconcile, schedule
 from wellspring.errors import Unavailable
 from wellspring.hosts import Spacing
 from wellspring.message import FetchMessage
@@ -55,6 +55,7 @@ class PlanReport:
     failed_in_a_row: int = 0
     moved_meanwhile: int = 0
     repaired: int = 0
+    cleaned: int = 0
     halted: str | None = None
     oldest_seconds: float = 0.0
     skipped: Counter[str] = field(default_factory=Counter)
@@ -71,6 +72,7 @@ def plan(window_end: datetime, world: World, settings: Settings, *, deadline: da
         report.busy = True
         return report
     try:
+        _clean(world, settings, report, now=now, deadline=deadline)
         for decisions, hosts in _decisions(window_end, world, settings, report):
             report.frozen = bool(hosts) and world.gates.open_window(window_end, hosts)
             _carry_out(decisions, world, report, deadline)
@@ -140,6 +142,15 @@ def decide(
 def _free_again(source: Source, starts_at: datetime, defaults: Defaults) -> datetime:
     """Return when a source that starts then may start again; sooner it would only be sent for nothing."""
     return starts_at + schedule.min_interval(source, defaults=defaults)
+
+
+def _clean(
+    world: World, settings: Settings, report: PlanReport, *, now: datetime, deadline: datetime
+) -> None:
+    cleaned = cleaning.clean(world, settings, now=now, deadline=deadline)
+    report.cleaned = cleaned.deleted
+    if cleaned.warning:
+        report.warnings.append(cleaned.warning)
 
 
 def _decisions(

@@ -40,6 +40,8 @@ def planned(report: PlanReport) -> dict[str, Any]:
     }
     if report.repaired:
         summary["repaired"] = report.repaired
+    if report.cleaned:
+        summary["cleaned"] = report.cleaned
     if report.frozen:
         summary["frozen"] = "Most hosts were down: failures are not counted until a fetch succeeds."
     if report.busy:
@@ -57,6 +59,7 @@ def planned(report: PlanReport) -> dict[str, Any]:
             "SourcesNotSent": report.not_sent,
             "SourcesSkipped": sum(report.skipped.values()),
             "SourcesRepaired": report.repaired,
+            "PostsCleaned": report.cleaned,
             "PlannerBusy": int(report.busy),
             "OutageGuard": int(report.frozen),
             "PlannerHalted": int(bool(report.halted)),

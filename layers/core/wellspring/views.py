@@ -17,6 +17,6 @@ def note(source_id: str, sources: Sources, defaults: Defaults, *, now: datetime)
     if not view.noted or source is None:
         return source is not None
     due = schedule.due(source, now=now, defaults=defaults)
-    if due and (source.next_fetch_at is None or due.at < source.next_fetch_at):
+    if due and (source.next_fetch_at is None or max(due.at, now) < source.next_fetch_at):
         sources.relist(source, to=max(due.at, now))
     return True
