@@ -6,6 +6,7 @@ import pytest
 
 from deployed import Deployed
 from wellspring_cli import local_cloud
+from x_server import XServer
 
 
 @pytest.fixture(scope="session")
@@ -14,16 +15,24 @@ def state_dir(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def deployed(state_dir):
+def x():
+    """The X API of the stack, which is told about it when it is deployed."""
+    with XServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def deployed(state_dir, x):
     with pytest.MonkeyPatch.context() as patch:
         # The emulator then refuses whatever the functions' policies do not allow.
         patch.setenv("AUTH", "true")
-        yield from running(state_dir)
+        yield from running(state_dir, {"XApiUrl": x.url})
 
 
-def running(state_dir):
+def running(state_dir, parameters):
     try:
-        yield Deployed(local_cloud.up(state_dir, free_port(), say=lambda text: None))
+        stack = local_cloud.up(state_dir, free_port(), say=lambda text: None, parameters=parameters)
+        yield Deployed(stack)
     finally:
         local_cloud.down(state_dir)
 

@@ -29,9 +29,9 @@ class SsmSecrets:
         """Return the owner's key of the X API; None when there is none."""
         if not OWNER.fullmatch(owner_id):
             return None
-        with self._lock:
-            self._client = self._client or self._connect()
         with told_as_unavailable("Reading an owner's key"):
+            with self._lock:
+                self._client = self._client or self._connect()
             try:
                 answer = self._client.get_parameter(
                     Name=f"{self._path}/{owner_id}/x-api-key", WithDecryption=True

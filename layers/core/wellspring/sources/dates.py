@@ -1,12 +1,20 @@
 """Owns how a document's dates are read: many notations, no guess between two readings. Pure."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from wellspring import timestamps
 
 LONGEST = 100
+ZONES = (
+    {"Z": 0, "UT": 0, "UTC": 0, "GMT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6}
+    | {"PST": -8, "PDT": -7, "WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "MSK": 3}
+    | {"JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13}
+)
+"""Hours from Greenwich, as mail and Europe mean these names; another name is no zone that we know."""
 _DAY_OR_MONTH = re.compile(r"\s*(\d{1,2})([/.-])(\d{1,2})\2\d{2,4}\b")
+_COMMENT = re.compile(r"\s*[(\[][^()\[\]]*[)\]]$")
+_FROM_GREENWICH = re.compile(r"\b(?:GMT|UTC)\s*(?=[+-]\d)")
 _EPOCH = re.compile(r"\s*(\d{9,10})(\d{3})?\s*")
 
 
@@ -16,7 +24,7 @@ def moment(text: object) -> datetime | None:
         return None
     try:
         epoch = _EPOCH.fullmatch(text)
-        found = datetime.fromtimestamp(int(epoch[1]), UTC) if epoch else _read(text.strip())
+        found = datetime.fromtimestamp(int(epoch[1]), UTC) if epoch else _read(_COMMENT.sub("", text.strip()))
     except (ValueError, OverflowError):
         return None
     return sensible(found)
@@ -43,5 +51,20 @@ def _read(text: str) -> datetime | None:
 
     with warnings.catch_warnings(action="ignore"):
         # What the text leaves out comes from the default: two of them show what it says by itself.
-        one, other = (parser.parse(text, default=datetime(2000 + n, n, n, tzinfo=UTC)) for n in (1, 2))
+        one, other = (
+            # "GMT+0200" is two hours ahead of Greenwich, as a browser writes it; dateutil reads it the other way.
+            parser.parse(
+                _FROM_GREENWICH.sub("", text), default=datetime(2000 + n, n, n, tzinfo=UTC), tzinfos=_zone
+            )
+            for n in (1, 2)
+        )
     return one if one.date() == other.date() else None
+
+
+def _zone(name: str | None, offset: int | None) -> tzinfo:
+    """Return the zone that a date names; never this computer's own. Raises ValueError."""
+    if offset is not None:
+        return timezone(timedelta(seconds=offset))
+    if name is not None and name.upper() not in ZONES:
+        raise ValueError(f"the zone {name} is not known")
+    return timezone(timedelta(hours=ZONES[name.upper()])) if name else UTC

@@ -12,8 +12,22 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 UNMARKED = ((b"<\x00", "utf-16-le"), (b"\x00<", "utf-16-be"))
-MEANT = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
+WIDE = ("utf-16", "utf-32")
+MEANT = {
+    "iso8859-1": "cp1252",
+    "ascii": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+}
 """What is declared, and the larger encoding that is meant by it; browsers read it so too."""
+NAMES = {"windows-31j": "cp932", "windows-874": "cp874"}
+"""What browsers know and Python does not."""
 NO_TEXT = {"utf-7", "unicode_escape", "raw_unicode_escape", "idna", "punycode", "undefined"}
 """What Python could decode too, but no document may ask for."""
 FALLBACK = "cp1252"
@@ -30,7 +44,8 @@ def decoded(body: bytes, content_type: str) -> str:
     for mark, encoding in (*MARKS, *UNMARKED):
         if body.startswith(mark):
             return body.decode(encoding, "replace").removeprefix("\ufeff")
-    declared = [*_declared(body, content_type)]
+    # Whoever declares a wide encoding of bytes without a zero among them declares something else's.
+    declared = [name for name in _declared(body, content_type) if b"\0" in body or not name.startswith(WIDE)]
     # Text beyond ASCII that happens to be valid UTF-8 is UTF-8, whatever somebody declared.
     for encoding in declared if body.isascii() else ("utf-8", *declared):
         try:
@@ -56,6 +71,7 @@ def _declared(body: bytes, content_type: str) -> Iterator[str]:
 
 
 def _known(name: str) -> Iterator[str]:
+    name = NAMES.get(name.lower(), name.lower().removeprefix("x-"))
     try:
         found = codecs.lookup(name)
         b"x".decode(name, "replace")

@@ -4,8 +4,6 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
-from lxml import etree, html
-
 from wellspring import urls
 from wellspring.errors import ErrorClass, FetchError
 from wellspring.http import Reply
@@ -22,6 +20,8 @@ FEED_TYPES = {
     "application/x-atom+xml",
     "text/rss+xml",
     "text/atom+xml",
+    "application/xml",
+    "text/xml",
 }
 TIMELINES = {"x.com", "www.x.com", "mobile.x.com", "twitter.com", "www.twitter.com", "mobile.twitter.com"}
 MOST_LINKS = 10
@@ -86,23 +86,28 @@ def no_feed(document: str, reply: Reply) -> FetchError:
 
 
 def _feeds(document: str, base: str) -> list[FeedLink]:
-    try:
-        tree = html.document_fromstring(text.clean(document), parser=html.HTMLParser(encoding="utf-8"))
-    except (etree.ParserError, ValueError):
+    tree, _ = text.parsed(text.clean(document))
+    if tree is None:
         return []
-    base = next((urljoin(base, found) for found in tree.xpath("//base[1]/@href")), base)
+    base = (
+        next((_joined(base, one.get("href")) for one in tree.iter("base") if one.get("href")), base) or base
+    )
     found: dict[str, FeedLink] = {}
     for link in tree.iter("link"):
         relation = (link.get("rel") or "").lower().split()
         kind = (link.get("type") or "").partition(";")[0].strip().lower()
         if "alternate" in relation and kind in FEED_TYPES and link.get("href"):
-            try:
-                url = urljoin(base, link.get("href").strip())
-            except ValueError:
-                continue
-            if url.startswith(("http://", "https://")):
+            url = _joined(base, link.get("href"))
+            if url and url.startswith(("http://", "https://")):
                 found.setdefault(url, FeedLink(url, text.line(link.get("title") or "")))
     return [*found.values()][:MOST_LINKS]
+
+
+def _joined(base: str, href: str) -> str | None:
+    try:
+        return urljoin(base, text.clean(href).strip())
+    except ValueError:
+        return None
 
 
 def _text(reply: Reply) -> str:

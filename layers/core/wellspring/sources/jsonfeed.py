@@ -29,7 +29,7 @@ def parse(document: str, reply: Reply) -> Document:
             for item in (items if isinstance(items, list) else ())
             if isinstance(item, dict)
         ),
-        parser=f"json feed {version.rpartition('/')[2][:10]}",
+        parser=f"json feed {text.line(version.rpartition('/')[2])[:10]}",
         title=text.line(_text(feed, "title")) or None,
     )
 

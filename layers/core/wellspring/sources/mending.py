@@ -8,9 +8,12 @@ from xml.parsers import expat
 from wellspring.sources import text
 
 XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
+AMPERSAND = "&amp;"
+KEPT = str.maketrans({"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})
+"""White space that somebody wrote as a number: written out, a parser would fold it."""
 _ILLEGAL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _CDATA_OR_AMPERSAND = re.compile(
-    r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!DOCTYPE[^>\[]*\[.*?\]\s*>|(?:&#(?:x[0-9a-f]+|\d+);)+|&(\w+;)?",
+    r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!DOCTYPE[^<>\[]*\[.*?(?:\]\s*>|\Z)|(?:&#(?:x[0-9a-f]+|\d+);)+|&(\w+;)?",
     re.DOTALL | re.IGNORECASE,
 )
 _NUMBER = re.compile(r"&#(?:x([0-9a-f]{1,8})|(\d{1,8}));", re.IGNORECASE)
@@ -28,16 +31,17 @@ def is_well_formed(document: str) -> bool:
 
 def mended(document: str) -> str:
     """Return the document without forbidden characters, stray ampersands and HTML's own entities."""
-    return _CDATA_OR_AMPERSAND.sub(_legal, _ILLEGAL.sub("", document))
+    return _CDATA_OR_AMPERSAND.sub(_legal, _ILLEGAL.sub("", document.replace("\f", " ")))
 
 
 def _legal(found: "re.Match[str]") -> str:
     whole, name = found[0], found[1]
+    if whole == "&":
+        return AMPERSAND
     if whole.startswith("<!") or (name and name[:-1] in XML_ENTITIES):
         return whole
     if whole.startswith("&#"):
         numbers = (int(one[1], 16) if one[1] else int(one[2]) for one in _NUMBER.finditer(whole))
-        return escape(
-            text.clean("".join(chr(number) if number < 0x110000 else "\ufffd" for number in numbers))
-        )
-    return escape(html5.get(name, whole) if name else whole)
+        characters = "".join(chr(number) if number < 0x110000 else "\ufffd" for number in numbers)
+        return escape(text.clean(characters)).translate(KEPT)
+    return escape(html5.get(name, whole))

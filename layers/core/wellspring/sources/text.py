@@ -8,18 +8,33 @@ from lxml import etree, html
 # Characters that Unicode promises never to use, so that no text has them: they mark breaks while white
 # space is folded.
 BREAK, LINE, PARAGRAPH, CELL = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
-HIDDEN = ("script", "style", "template", "noscript", "title", "iframe", "object", "svg", "math", "head")
-LINES = ("li", "tr", "dt", "dd", "option", "figcaption", "summary")
-PARAGRAPHS = (
-    *("address", "article", "aside", "blockquote", "center", "details", "div", "dl", "fieldset", "figure"),
-    *("footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "main", "nav", "ol", "p"),
-    *("pre", "section", "table", "ul"),
+HIDDEN = frozenset(
+    {
+        *("script", "style", "template", "noscript", "noframes", "title", "head", "iframe", "object", "svg"),
+        *("audio", "video", "canvas", "datalist", "annotation", "annotation-xml"),
+    }
 )
-BREAKS = dict.fromkeys(LINES, LINE) | dict.fromkeys(PARAGRAPHS, PARAGRAPH) | {"td": CELL, "th": CELL}
-_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufdd0-\ufdef\ufffe\uffff]")
-_TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|</?[a-z][^>]*>", re.DOTALL | re.IGNORECASE)
-_OUTERMOST = re.compile(r"</?(?:html|body)\b[^>]*>", re.IGNORECASE)
+LINES = ("li", "tr", "dt", "dd", "option", "figcaption", "summary", "caption", "legend")
+PARAGRAPHS = (
+    *("address", "article", "aside", "blockquote", "body", "center", "details", "dialog", "dir", "div", "dl"),
+    *("fieldset", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr"),
+    *("main", "menu", "nav", "ol", "p", "pre", "section", "table", "ul"),
+)
+BREAKS = (
+    dict.fromkeys(LINES, LINE)
+    | dict.fromkeys(PARAGRAPHS, PARAGRAPH)
+    | dict.fromkeys(("td", "th", "button"), CELL)
+)
+MEANT = {"\f": " "} | {chr(code): bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
+"""What is no character of a text, and what is meant by it; all others are meant to be nothing."""
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+# Each of these takes what it begins to the end, so that no text is looked at twice.
+_TAG = re.compile(
+    r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)|</?[a-z][^<>]*>", re.DOTALL | re.IGNORECASE
+)
+_OUTERMOST = re.compile(r"</?(?:html|body)\b[^<>]*>", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n\s*\n")
+_LINE_END = re.compile(r"\r\n?|\n")
 _RUN = re.compile(f" ?[{BREAK}-{CELL}][ {BREAK}-{CELL}]*")
 
 
@@ -27,7 +42,7 @@ def clean(text: str) -> str:
     """Return text that can be stored: no control characters, no halves of a surrogate pair."""
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return _CONTROLS.sub("", text)
+    return _CONTROLS.sub(lambda found: MEANT.get(found[0], ""), text)
 
 
 def line(text: str) -> str:
@@ -45,41 +60,49 @@ def plain(markup: str) -> str:
     markup = clean(markup)
     if "<" not in markup:
         return _folded(PARAGRAPH.join(_BLANK_LINES.split(unescape(markup))))
-    parser = html.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True)
+    if "<![CDATA[" in markup:
+        # Wrapped once more than it should be: a browser would take all of it for a comment.
+        markup = markup.replace("<![CDATA[", "").replace("]]>", "")
+    tree, whole = parsed(_OUTERMOST.sub(" ", markup))
+    if not whole:
+        return _folded(unescape(_TAG.sub(" ", markup)))
+    return "" if tree is None else text_of(tree)
+
+
+def parsed(markup: str) -> "tuple[html.HtmlElement | None, bool]":
+    """Return the tree of HTML, None if there is none, and whether all of it is there.
+
+    The parser drops what is nested too deeply, and with it the text.
+    """
+    parser = html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
-        tree = html.document_fromstring(_OUTERMOST.sub("", markup), parser=parser)
-    except etree.ParserError:
-        return ""
-    if "depth" in str(parser.error_log):
-        # The parser drops what is nested too deeply, and with it the text.
-        return " ".join(unescape(_TAG.sub(" ", markup)).split())
-    return text_of(tree)
+        # Bytes, since text that declares an encoding, as XHTML does, is refused.
+        tree = html.document_fromstring(markup.encode("utf-8", "replace"), parser=parser)
+    except etree.LxmlError:
+        tree = None
+    return tree, "depth" not in str(parser.error_log)
 
 
 def text_of(tree: "html.HtmlElement") -> str:
-    """Return the text of a document; the tree is changed on the way."""
-    for hidden in list(tree.iter(*HIDDEN)):
-        hidden.drop_tree()
-    for verbatim in tree.iter("pre"):
-        _keep_lines(verbatim)
-    for element in tree.iter("br"):
-        element.tail = BREAK + (element.tail or "")
-    for element in tree.iter(*BREAKS):
-        mark = BREAKS[element.tag]
-        element.text = mark + (element.text or "")
-        element.tail = mark + (element.tail or "")
-    return _folded(tree.text_content())
-
-
-def _keep_lines(verbatim: "html.HtmlElement") -> None:
-    for element in verbatim.iter():
-        element.text = BREAK.join((element.text or "").splitlines())
-        if element is not verbatim:
-            element.tail = BREAK.join((element.tail or "").splitlines())
+    """Return the text of an element, whatever surrounds it."""
+    parts: list[str] = []
+    verbatim = 0
+    walk = etree.iterwalk(tree, events=("start", "end"))
+    for event, element in walk:
+        starts, tag = event == "start", element.tag
+        if tag == "pre":
+            verbatim += 1 if starts else -1
+        if starts and tag in HIDDEN:
+            walk.skip_subtree()
+            continue
+        mark = BREAKS.get(tag) or (BREAK if tag == "br" and starts else "")
+        found = (element.text if starts else element.tail if element is not tree else "") or ""
+        parts += mark, _LINE_END.sub(BREAK, found) if verbatim else found
+    return _folded("".join(parts))
 
 
 def _folded(text: str) -> str:
-    return _RUN.sub(_separator, " ".join(text.split())).strip()
+    return clean(_RUN.sub(_separator, " ".join(text.split()))).strip()
 
 
 def _separator(run: "re.Match[str]") -> str:

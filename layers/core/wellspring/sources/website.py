@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import trafilatura
-from lxml import etree, html
+from lxml import etree
 
 from wellspring.errors import ErrorClass, FetchError
 from wellspring.http import Reply
@@ -22,6 +22,8 @@ DATES = (
     *("pubdate", "publishdate", "publish-date", "parsely-pub-date", "sailthru.date", "og:published_time"),
 )
 PAGES = ("text/", "html", "xml")
+LARGEST = 25_000
+"""So many elements trafilatura looks at well within the time that a parser has; it takes many looks."""
 BLOCKS = ("main", "div", "section", "td", "body")
 WELCOME = 700
 """A page that asks for a password and has less text than this is but the door."""
@@ -42,7 +44,7 @@ def parse(reply: Reply) -> Document:
         raise _refusal(
             ErrorClass.PARSE, "The document is a feed, not a page: give the source the type rss.", reply
         )
-    tree = _tree(document)
+    tree, whole = text.parsed(document)
     if tree is None:
         raise _refusal(ErrorClass.EMPTY, "The page has no text.", reply)
     # Read first: looking for the text takes the tree apart.
@@ -56,15 +58,6 @@ def parse(reply: Reply) -> Document:
         raise _refusal(ErrorClass.EMPTY, f"The page has no text of its own{why}.", reply)
     entry = Entry(title=title, url=reply.url, body=body, author=author, published_at=published_at)
     return Document(entries=(entry,), parser=f"trafilatura {trafilatura.__version__}", title=title or None)
-
-
-def _tree(document: str) -> Any:
-    try:
-        return html.document_fromstring(
-            document.encode(), parser=html.HTMLParser(encoding="utf-8", huge_tree=True)
-        )
-    except (etree.ParserError, etree.XMLSyntaxError):
-        return None
 
 
 def _main_text(tree: Any, document: str) -> str:
