@@ -469,3 +469,30 @@ def test_huge_titles_and_validators_are_not_kept_on_the_source():
     world, _ = polls(huge)
     source = world.sources.rows["a"]
     assert (len(source.title), source.cursor.etag) == (200, None)
+
+
+def a_page(text):
+    body = f"<html><title>A page</title><body><article><p>{text * 10}</p></article></body></html>".encode()
+    return Reply(
+        url="https://example.org/feed.xml", status=200, headers={"content-type": "text/html"}, body=body
+    )
+
+
+def test_a_page_whose_text_changes_is_polled_more_often_and_one_that_does_not_less():
+    source = a_source(type="website", cadence={"mode": "adaptive"})
+    world, runs = polls(a_page("The first text. "), a_page("The second text. "), source=source)
+    assert (runs[0].log.created, runs[1].log.updated) == (1, 1)
+    assert world.sources.rows["a"].pace.interval == timedelta(minutes=60 * 0.75 * 0.75)
+
+
+def test_a_page_whose_main_text_is_the_same_makes_no_post():
+    again = a_page("The same text. ")
+    again = replace(again, body=again.body.replace(b"A page", b"Another title"))
+    world, runs = polls(a_page("The same text. "), again, source=a_source(type="website", cadence=HOURLY))
+    assert (len(world.posts.rows), runs[1].log.unchanged) == (1, 1)
+
+
+def test_a_page_asks_for_no_full_text_of_itself():
+    source = a_source(type="website", cadence=HOURLY, config={"full_text": True})
+    world, _ = polls(a_page("The same text. "), source=source)
+    assert world.queue.sent == []

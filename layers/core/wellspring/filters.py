@@ -23,7 +23,7 @@ def reason_to_skip(sighting: Sighting, source: Source, *, now: datetime, default
         return "blank"
     if sighting.novelty is Novelty.DUPLICATE:
         return "duplicate_id"
-    if sighting.novelty is Novelty.KNOWN or not KINDS[source.type].ages:
+    if sighting.novelty is Novelty.KNOWN or KINDS[source.type].is_page:
         return None
     return _age_reason(dated(entry, now=now), source, now=now, defaults=defaults)
 

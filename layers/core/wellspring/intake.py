@@ -37,7 +37,8 @@ def store(
                 seen[sighting.id_print] = sighting.previous_print
         elif sighting.novelty is not Novelty.DUPLICATE:
             seen[sighting.id_print] = sighting.content_print
-    poll.changed = bool(seen) and (poll.left_over > 0 or seen.keys() != window.keys())
+    other_ids = poll.left_over > 0 or seen.keys() != window.keys()
+    poll.changed = bool(seen) and (other_ids or (KINDS[source.type].is_page and seen != window))
     # A document that lists nothing, as some servers send now and then, tells nothing about the entries.
     return seen if seen and seen != window else None
 
@@ -84,16 +85,18 @@ def _post(
     sighting: Sighting, follows: str | None, source: Source, settings: Settings, *, started_at: datetime
 ) -> Post:
     published = filters.dated(sighting.entry, now=started_at)
+    kind = KINDS[source.type]
     age = filters.max_age(source, defaults=settings.defaults)
+    wants_page = source.config.full_text and kind.has_pages and sighting.entry.url
     return Post(
         source_id=source.source_id,
         content_hash=sighting.content_hash,
         entry=storable(sighting.entry, published),
         fetched_at=started_at,
-        expires_at=published + age + EXPIRY_MARGIN if published and KINDS[source.type].ages else None,
+        expires_at=published + age + EXPIRY_MARGIN if published and not kind.is_page else None,
         revision_of=follows,
         truncated=len(sighting.entry.body.encode("utf-8", "replace")) > BODY_LIMIT,
-        full_text_status=FullText.WANTED if source.config.full_text and sighting.entry.url else None,
+        full_text_status=FullText.WANTED if wants_page else None,
     )
 
 

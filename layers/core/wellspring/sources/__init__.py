@@ -37,8 +37,10 @@ class Kind:
     module: str
     ask: Asker = asking.plainly
     obeys_robots: bool = False
-    ages: bool = True
-    """Whether what it publishes can be too old; a page that somebody watches cannot."""
+    is_page: bool = False
+    """It is one text that changes: never too old, and a new text is a change although no entry joins."""
+    has_pages: bool = False
+    """Its posts have pages of their own, from which full texts can be had."""
 
     def parse(self, reply: Reply) -> Document:
         """Return what the document holds. Raises FetchError."""
@@ -53,7 +55,7 @@ def _ask_x(source: Source, tools: Tools, settings: Settings) -> Reply:
 
 
 KINDS: Mapping[str, Kind] = {
-    "rss": Kind(module="rss"),
-    "website": Kind(module="website", ask=asking.politely, obeys_robots=True, ages=False),
+    "rss": Kind(module="rss", has_pages=True),
+    "website": Kind(module="website", ask=asking.politely, obeys_robots=True, is_page=True),
     "twitter": Kind(module="twitter", ask=_ask_x),
 }
