@@ -230,6 +230,8 @@ class XServer:
         found = sorted(user.posts, key=lambda post: int(post["id"]), reverse=True)[:MOST_LISTED]
         if since := query.get("since_id"):
             found = [post for post in found if int(post["id"]) > int(since)]
+        if until := query.get("until_id"):
+            found = [post for post in found if int(post["id"]) < int(until)]
         if start := query.get("start_time"):
             found = [post for post in found if datetime.fromisoformat(post["created_at"]) >= _moment(start)]
         if token := query.get("pagination_token"):
@@ -286,7 +288,7 @@ class XServer:
         since = query.get("since_id")
         if since is not None and not (since.isascii() and since.isdigit() and 0 < int(since) < 2**63):
             raise _invalid("since_id", since, "'since_id' must be the ID of a post")
-        if since and "start_time" in query:
+        if (since or "until_id" in query) and "start_time" in query:
             told = "Invalid use of 'since_id' or 'until_id' in conjunction with 'start_time' or 'end_time'."
             raise _invalid("since_id", since, told)
         start = query.get("start_time")

@@ -20,7 +20,7 @@ from wellspring.errors import ErrorClass, Unavailable
 from wellspring.fetch import fetch_source
 from wellspring.http import HttpClient
 from wellspring.model import Source, Status
-from wellspring.sources import twitter
+from wellspring.sources import x_api
 from x_server import PROBLEMS, Answer, XServer
 
 KEY = "canary-7f3a9c%3Dkey"
@@ -179,24 +179,44 @@ def test_a_limit_between_two_pages_loses_nothing_and_stores_nothing_twice(
         before = [x.publish(person, "The first of all", at(-55))]
         poll()
         clock.wait(timedelta(hours=1))
-    bookmark = world.sources.rows["a"].cursor.bookmark if known else {}
     x.page = 40
     ids = publish_many(x, person, 100, since=clock.now - timedelta(minutes=30))
     x.budget = 2
     run = poll()
     assert (run.status, run.log.created, run.log.filtered) == (Status.PARTIAL, 80, {"cut": 1})
     source = world.sources.rows["a"]
-    assert source.cursor.bookmark == bookmark, "nothing is passed over"
+    bookmark = source.cursor.bookmark
+    assert bookmark.get("since_id") == (before[0] if known else None), "nothing is passed over"
+    assert (bookmark["until_id"], bookmark["newest_id"]) == (ids[20], ids[-1])
     assert source.pace.retry_at == clock.now + timedelta(minutes=15), "X's word on when to come again"
     assert source.health.failures == 0
     assert source.next_fetch_at >= source.pace.retry_at
 
     x.budget = 900
     newer = x.publish(person, "News meanwhile", clock.now + timedelta(minutes=30))
-    run = poll()
-    assert (run.status, run.log.created) == (Status.OK, 21)
+    assert [(run.status, run.log.created) for run in (poll(), poll())] == [(Status.OK, 20), (Status.OK, 1)]
     assert stored(world) == sorted([*before, *ids, newer])
-    assert world.sources.rows["a"].cursor.bookmark["since_id"] == newer
+    kept = world.sources.rows["a"].cursor.bookmark
+    assert kept == {"name": "person", "user_id": person.id, "since_id": newer}
+
+
+def test_a_budget_that_never_lasts_for_all_pages_still_brings_all_posts(x, world, person, poll, clock):
+    x.page = 20
+    ids = publish_many(x, person, 100)
+    created = []
+    for _ in range(6):
+        x.budget = 1
+        created.append(poll().log.created)
+        clock.wait(timedelta(minutes=16))
+    assert created == [20, 20, 20, 20, 20, 0]
+    assert stored(world) == ids
+
+
+def test_what_is_more_than_a_poll_may_store_is_read_and_paid_for_once(x, world, person, poll):
+    ids = publish_many(x, person, 2_350)
+    assert [poll().log.created for _ in range(4)] == [1_000, 1_000, 350, 0]
+    assert len(x.timelines()) == 10 + 10 + 4 + 1
+    assert stored(world) == ids
 
 
 @pytest.mark.parametrize(
@@ -469,9 +489,9 @@ def test_pages_without_end_are_left_and_not_called_whole(x, world, person, poll)
 
     x.instead.update({n: page(n) for n in range(1, 90)})
     assert poll().status is Status.PARTIAL
-    assert len(x.timelines()) == twitter.MOST_PAGES
-    assert len(stored(world)) == twitter.MOST_PAGES
-    assert world.sources.rows["a"].cursor.bookmark == {}
+    assert len(x.timelines()) == x_api.MOST_PAGES
+    assert len(stored(world)) == x_api.MOST_PAGES
+    assert "since_id" not in world.sources.rows["a"].cursor.bookmark
 
 
 def test_pages_that_are_huge_are_not_all_held(x, world, person, poll):

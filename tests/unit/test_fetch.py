@@ -496,3 +496,12 @@ def test_a_page_asks_for_no_full_text_of_itself():
     source = a_source(type="website", cadence=HOURLY, config={"full_text": True})
     world, _ = polls(a_page("The same text. "), source=source)
     assert world.queue.sent == []
+
+
+def test_where_many_publish_a_limit_leaves_no_mark_on_the_host():
+    limited = FetchError(ErrorClass.RATE_LIMITED, "The server answered 429.", http_status=429)
+    source = a_source(url="https://someone.medium.com/feed", cadence=HOURLY)
+    world, _ = polls(limited, source=source)
+    state = world.gates.hosts["someone.medium.com"]
+    assert (state.failing, state.brake_until) == (None, None)
+    assert world.sources.rows["a"].health.failures == 1

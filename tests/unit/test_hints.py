@@ -27,6 +27,14 @@ DAY = 1440
         pytest.param({"retry-after": "-5"}, None, id="negative"),
         pytest.param({}, None, id="nothing said"),
         pytest.param({"x-rate-limit-reset": str(int(at(15).timestamp()))}, at(15), id="X says when"),
+        pytest.param(
+            {
+                "x-rate-limit-reset": str(int(at(-5).timestamp())),
+                "date": "Wed, 18 Nov 2026 11:40:00 GMT",
+            },
+            at(15),
+            id="X says when, by a clock that is 20 minutes behind",
+        ),
     ],
 )
 def test_retry_after(headers, expected):

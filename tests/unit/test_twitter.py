@@ -18,6 +18,10 @@ def parsed(answer):
     return twitter.parse(Reply(url="https://x.com/person", status=200, headers={}, body=body))
 
 
+def kept(document):
+    return {name: value for name, value in document.bookmark.items() if value}
+
+
 def a_post(post_id="100", **fields):
     return {
         "id": post_id,
@@ -272,7 +276,7 @@ def test_what_is_no_json_is_an_error_of_the_document(body):
 )
 def test_what_lists_no_posts_has_none(body):
     document = parsed(body)
-    assert (document.entries, document.bookmark) == ((), {})
+    assert (document.entries, kept(document)) == ((), {})
 
 
 @pytest.mark.parametrize(
@@ -301,7 +305,7 @@ def test_all_pages_are_one_document_and_the_newest_post_is_its_mark():
     pages = [{"data": [a_post("9"), a_post("100")]}, {"data": [a_post("99")]}]
     document = parsed({"name": "person", "user_id": "7", "complete": True, "pages": pages})
     assert [entry.entry_id for entry in document.entries] == ["9", "100", "99"]
-    assert document.bookmark == {"name": "person", "user_id": "7", "since_id": "100"}
+    assert kept(document) == {"name": "person", "user_id": "7", "since_id": "100"}
     assert not document.cut
 
 
@@ -313,3 +317,12 @@ def test_the_mark_never_goes_back():
 
 def test_pages_that_break_off_are_a_cut_document():
     assert parsed({"complete": False, "pages": [{"data": [a_post()]}]}).cut
+
+
+def test_a_document_that_is_cut_says_where_to_go_on():
+    page = {"data": [a_post(id="70"), a_post(id="60")]}
+    fields = {"name": "person", "user_id": "7", "since_id": "5", "complete": False, "pages": [page]}
+    marks = {"since_id": "5", "newest_id": "70", "until_id": "60"}
+    assert kept(parsed(fields)) == {"name": "person", "user_id": "7"} | marks
+    further = fields | marks | {"complete": True, "pages": [{"data": [a_post(id="50")]}]}
+    assert kept(parsed(further)) == {"name": "person", "user_id": "7", "since_id": "70"}

@@ -47,6 +47,9 @@ def after_attempt(
                 ),
                 title=after.title or _title(poll),
             )
+    elif poll.document and poll.document.cut and not (poll.failed or poll.left_over):
+        # A type that keeps its place goes on there; all others read the whole document again.
+        after = replace(source, cursor=replace(source.cursor, bookmark=_bookmark(poll, source)))
     after = schedule.after_poll(
         after,
         _outcome(poll, charged=charged, now=started_at),
@@ -100,8 +103,9 @@ def _validators(reply: Reply, source: Source) -> tuple[str | None, str | None]:
 
 
 def _bookmark(poll: Poll, source: Source) -> Mapping[str, str]:
-    """Keep what the type asked to keep; a document that says nothing of it changes nothing."""
-    return {**source.cursor.bookmark, **(poll.document.bookmark if poll.document else {})}
+    """Keep what the type asked to keep and drop what it emptied; without a document nothing changes."""
+    merged = {**source.cursor.bookmark, **(poll.document.bookmark if poll.document else {})}
+    return {name: value for name, value in merged.items() if value}
 
 
 def _title(poll: Poll) -> str | None:

@@ -33,6 +33,8 @@ def source_is_charged(
     """Write down what a failure says about others; return whether the source pays for it."""
     if error_class not in HOST_WIDE:
         return True
+    if error_class is ErrorClass.RATE_LIMITED and hosts.serves_many(source.host):
+        return True
     network = error_class in NETWORK
     if network and message.frozen:
         return False

@@ -36,7 +36,8 @@ def retry_at(headers: Mapping[str, str], *, now: datetime) -> datetime | None:
         wait = _until(headers.get("retry-after"), headers, now)
     reset = _seconds(headers.get("x-rate-limit-reset"))
     if wait is None and reset is not None:
-        wait = _clamped(datetime.fromtimestamp(min(reset.total_seconds(), 2**33), UTC) - now)
+        there = _date(headers.get("date")) or now
+        wait = _clamped(datetime.fromtimestamp(min(reset.total_seconds(), 2**33), UTC) - there)
     return None if wait is None else now + min(wait, LONGEST_RETRY)
 
 

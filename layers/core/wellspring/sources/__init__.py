@@ -49,9 +49,9 @@ class Kind:
 
 
 def _ask_x(source: Source, tools: Tools, settings: Settings) -> Reply:
-    from wellspring.sources import twitter
+    from wellspring.sources import x_api
 
-    return twitter.ask(source, tools, settings)
+    return x_api.ask(source, tools, settings)
 
 
 KINDS: Mapping[str, Kind] = {
