@@ -36,7 +36,9 @@ def heuristic(page: bytes) -> str:
     """Return the first article, else the largest block of text: what a page can be read by at the least."""
     tree = html.document_fromstring(page)
     article = next(tree.iter("article"), None)
-    chosen = article if article is not None else max(tree.iter(*BLOCKS), key=lambda one: len(one.text_content()))
+    chosen = (
+        article if article is not None else max(tree.iter(*BLOCKS), key=lambda one: len(one.text_content()))
+    )
     return text.text_of(chosen)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -16,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wellspring import config, memory, settings, timestamps, trial, urls
+from wellspring.errors import ErrorClass
 from wellspring.http import HttpClient, Reply
 from wellspring.model import Source, Status
 from wellspring.ports import World
@@ -30,6 +32,7 @@ YOU = "you"
 SHOWN_BODY = 200
 LOOPBACK = "127.0.0.0/8, ::1/128"
 WEB = ("http://", "https://")
+NO_KEY = "X is read with a key of your own: put it in the environment variable X_API_KEY."
 GOOD = {Status.OK, Status.PARTIAL, Status.NOT_MODIFIED}
 
 
@@ -48,15 +51,15 @@ def run(
         {"max_age_days": max_age_days} if max_age_days is not None else {}
     )
     source = Source(source_id="trial", url=what, owner_id=YOU, config=config.parse(told))
-    if what.startswith(WEB):
+    if what.lower().startswith(WEB):
         if base:
             raise CliError("--url says where a file comes from; a URL comes from where it is. Leave it out.")
         with _world(what) as (world, chosen):
-            return trial.try_url(source, kind, world, chosen)
+            return _with_advice(trial.try_url(source, kind, world, chosen))
     if base and urls.origin_of(base) is None:
         raise CliError(f"--url must be a URL that begins with http:// or https://, found {base!r}.")
-    reply = Reply(url=base or "", status=200, headers={}, body=_read(what))
     with _world(base or "") as (world, chosen):
+        reply = Reply(url=base or "", status=200, headers={}, body=_read(what, chosen.max_bytes))
         return trial.try_reply(replace(source, url=base or ""), kind, reply, world, chosen)
 
 
@@ -71,16 +74,20 @@ def as_json(tried: Trial) -> str:
         "feeds": [{"url": feed.url, "title": feed.title} for feed in tried.feeds],
         "posts": [post.fields() for post in tried.posts],
     }
-    return json.dumps(fields, ensure_ascii=False, indent=2)
+    is_plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    return json.dumps(fields, ensure_ascii=is_plain, indent=2)
 
 
 def show(tried: Trial, console: Console) -> None:
     """Tell a person what would come of it."""
+    if isinstance(console.file, io.TextIOWrapper):
+        # A terminal that does not know a character shows a question mark; it is no reason to give up.
+        console.file.reconfigure(errors="replace")
     out = Counter(post.filtered for post in tried.posts)
     kept = out.pop(None, 0)
     left = ", ".join(f"{number} {why}" for why, number in out.most_common())
     style = "green" if tried.status in GOOD else "red"
-    head = Text(f"{tried.status}", style=style) + Text(f"  a {tried.type} source")
+    head = Text(f"{tried.status}", style=style) + Text(f"  type {tried.type}")
     console.print(head + Text(f": {tried.title}" if tried.title else ""), soft_wrap=True)
     if tried.error:
         console.print(Text(f"{tried.error_class}: {tried.error}", style="red"), soft_wrap=True)
@@ -92,6 +99,12 @@ def show(tried: Trial, console: Console) -> None:
         console.print(
             f"{kept} would be stored" + (f"; left out: {left}" if left else "") + ".", soft_wrap=True
         )
+
+
+def _with_advice(tried: Trial) -> Trial:
+    """Say what a person without a stack can do."""
+    keyless = tried.type == "twitter" and tried.error_class is ErrorClass.AUTHENTICATION
+    return replace(tried, error=NO_KEY) if keyless and not settings.x_api_key() else tried
 
 
 def is_good(tried: Trial) -> bool:
@@ -141,15 +154,17 @@ def _is_this_computer(url: str) -> bool:
         return False
 
 
-def _read(name: str) -> bytes:
-    if name == "-":
-        return sys.stdin.buffer.read()
+def _read(name: str, limit: int) -> bytes:
     try:
-        return Path(name).read_bytes()
+        with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
+            found = file.read(limit + 1)
     except FileNotFoundError:
         raise CliError(f"There is no file {name!r}. A URL begins with http:// or https://.") from None
     except OSError as error:
         raise CliError(f"The file {name!r} cannot be read: {error.strerror}.") from None
+    if len(found) > limit:
+        raise CliError(f"The document is over {limit} bytes; a poll reads none that is so large.")
+    return found
 
 
 def _headers(given: Sequence[str]) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """robots.txt against a real server."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -37,7 +39,7 @@ def allowed(robots, url):
     try:
         robots.check(url)
     except FetchError as error:
-        assert error.error_class is ErrorClass.ROBOTS
+        assert error.error_class in (ErrorClass.ROBOTS, ErrorClass.HTTP_5XX, ErrorClass.RATE_LIMITED)
         return False
     return True
 
@@ -65,6 +67,9 @@ def test_what_a_site_allows(publisher, robots, path, expected):
         pytest.param(Page(status=429), False, id="a server that is busy: nothing is"),
         pytest.param(Page(b"\xff\xfe nonsense"), True, id="nonsense"),
         pytest.param(Page(b""), True, id="an empty file"),
+        pytest.param(Page(b"\xef\xbb\xbfUser-agent: *\nDisallow: /"), False, id="behind a byte order mark"),
+        pytest.param(Page(status=302, headers={"Location": "/robots.txt"}), True, id="redirects for ever"),
+        pytest.param(Page(b"User-agent: *\nCrawl-delay: 1e300"), True, id="a delay beyond all bounds"),
         pytest.param(Page(b"User-agent: *\nDisallow: /x\n" + b"#" * 600_000), True, id="a huge file"),
     ],
 )
@@ -81,6 +86,32 @@ def test_the_file_is_asked_for_once_a_day(publisher, robots, clock):
     clock.now = at(24 * 60)
     robots.check(publisher.url("/page"))
     assert len(publisher.asked) == 2
+
+
+def test_a_server_in_trouble_is_told_as_such(publisher, robots):
+    publisher.pages["/robots.txt"] = Page(status=500)
+    with pytest.raises(FetchError, match=r"robots.txt could not be read.*answered 500") as caught:
+        robots.check(publisher.url("/page"))
+    assert caught.value.error_class is ErrorClass.HTTP_5XX
+
+
+def test_of_many_that_want_to_know_at_once_one_asks(publisher, robots):
+    publisher.pages["/robots.txt"] = Page(TEXT)
+    with ThreadPoolExecutor(10) as pool:
+        [*pool.map(robots.check, [publisher.url("/page")] * 10)]
+    assert publisher.paths() == ["/robots.txt"]
+
+
+def test_a_site_too_many_makes_room_for_itself_alone(publisher, robots, monkeypatch):
+    monkeypatch.setattr("wellspring.robots.MOST_SITES", 2)
+    publisher.pages["/robots.txt"] = Page(TEXT)
+    urls = [publisher.url("/page").replace("127.0.0.1", f"127.0.0.{n}") for n in (1, 2, 3)]
+    robots.check(urls[0])
+    assert robots.knows(urls[0])
+    for url in urls[1:]:
+        with suppress(FetchError):
+            robots.check(url)
+    assert [robots.knows(url) for url in urls] == [False, True, True]
 
 
 def test_a_server_in_trouble_is_asked_again_sooner(publisher, robots, clock):

@@ -7,7 +7,6 @@ import pytest
 from wellspring.errors import ErrorClass, FetchError
 from wellspring.http import Reply
 from wellspring.sources import KINDS
-from wellspring.sources.text import plain
 
 ATOM = """<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>An &amp; b</title>
 <entry><id>urn:1</id><title type="html">&lt;b&gt;Bold&lt;/b&gt; title</title><link href="/posts/1"/>
@@ -58,21 +57,6 @@ def test_what_is_not_a_feed_is_told_so(body, error_class):
     with pytest.raises(FetchError) as caught:
         parsed(body)
     assert caught.value.error_class is error_class
-
-
-@pytest.mark.parametrize(
-    ("html", "text"),
-    [
-        ("plain  text", "plain text"),
-        ("a &amp; b", "a & b"),
-        ("<p>one</p><p>two</p>", "one\n\ntwo"),
-        ("one<br>two", "one\ntwo"),
-        ("<script>alert(1)</script>seen<style>p{}</style>", "seen"),
-        ("5 < 6", "5 < 6"),
-    ],
-)
-def test_html_to_text(html, text):
-    assert plain(html) == text
 
 
 RHYTHM = """<rss version="2.0" xmlns:sy="http://purl.org/rss/1.0/modules/syndication/"><channel><title>x</title>

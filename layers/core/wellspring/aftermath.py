@@ -47,7 +47,7 @@ def after_attempt(
                 ),
                 title=after.title or _title(poll),
             )
-    elif poll.document and poll.document.cut and not (poll.failed or poll.left_over):
+    elif poll.document and poll.document.cut and not (poll.error or poll.failed or poll.left_over):
         # A type that keeps its place goes on there; all others read the whole document again.
         after = replace(source, cursor=replace(source.cursor, bookmark=_bookmark(poll, source)))
     after = schedule.after_poll(

@@ -2,16 +2,21 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
+from itertools import takewhile
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from wellspring.model import Entry, Window
 
 TELLING_LENGTH = 80
 FINGERPRINT = 8
+FORMER = bytes(FINGERPRINT)
+"""Stands in a window between what the last document listed and what had left before."""
+FORMER_KEPT = (50, 500)
+"""So many that left are remembered at least, and at most."""
 HTTP = ("http://", "https://")
 ALL_ALIKE = 3
 """An id that all entries of a document share, so many or more, names none of them."""
@@ -103,6 +108,23 @@ def canonical(url: str) -> str:
         return url
     fragment = "" if TRACKING.match(parts.fragment) else parts.fragment
     return parts._replace(query=urlencode(query), fragment=fragment).geturl()
+
+
+def listed(window: Window) -> Set[bytes]:
+    """Return the entries that the last document listed, without those that had left before."""
+    return set(takewhile(lambda name: name != FORMER, window))
+
+
+def remembered(seen: Window, before: Window) -> Window:
+    """Return what to remember: what the document lists, and for a while what left it.
+
+    Some publishers serve two documents in turn, and some a short one now and then: an entry that
+    comes back is no new one.
+    """
+    least, most = FORMER_KEPT
+    former = [one for one in before.items() if one[0] not in seen and one[0] != FORMER]
+    kept = former[: min(max(len(seen), least), most)]
+    return {**seen, **({FORMER: FORMER} if kept else {}), **dict(kept)}
 
 
 def pack(window: Window) -> bytes:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from wellspring import filters, identity
 from wellspring.identity import Novelty, Sighting
 from wellspring.model import Entry, FullText, Post, Source, Window
-from wellspring.poll import CREATED, FAILED, OVER_LIMIT, UNCHANGED, UPDATED, Poll
+from wellspring.poll import CREATED, FAILED, OVER_LIMIT, TOO_MANY, UNCHANGED, UPDATED, Poll
 from wellspring.ports import Posts
 from wellspring.settings import Settings
 from wellspring.sources import KINDS, Document
@@ -15,7 +15,7 @@ BODY_LIMIT = 300_000
 FIELD_LIMIT = 4_000
 CUT = " […]"
 NEW_LIMIT = 1_000
-LISTED_LIMIT = 5_000
+LISTED_LIMIT = 20_000
 EXPIRY_MARGIN = timedelta(days=2)
 
 
@@ -28,7 +28,7 @@ def store(
     """
     window = posts.window(source.source_id)
     seen: dict[bytes, bytes] = {}
-    poll.counts[OVER_LIMIT] = max(0, len(document.entries) - LISTED_LIMIT)
+    poll.counts[TOO_MANY] = max(0, len(document.entries) - LISTED_LIMIT)
     for sighting in identity.sightings(document.entries[:LISTED_LIMIT], window):
         outcome = _outcome(sighting, poll, source, posts, settings, started_at=started_at)
         poll.count(sighting, outcome)
@@ -37,10 +37,11 @@ def store(
                 seen[sighting.id_print] = sighting.previous_print
         elif sighting.novelty is not Novelty.DUPLICATE:
             seen[sighting.id_print] = sighting.content_print
-    other_ids = poll.left_over > 0 or seen.keys() != window.keys()
-    poll.changed = bool(seen) and (other_ids or (KINDS[source.type].is_page and seen != window))
+    other_ids = poll.left_over > 0 or seen.keys() != identity.listed(window)
+    new_text = any(window.get(name) != content for name, content in seen.items())
+    poll.changed = bool(seen) and (other_ids or (KINDS[source.type].is_page and new_text))
     # A document that lists nothing, as some servers send now and then, tells nothing about the entries.
-    return seen if seen and seen != window else None
+    return identity.remembered(seen, window) if seen and (other_ids or new_text) else None
 
 
 def _outcome(

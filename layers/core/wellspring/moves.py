@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
+from wellspring import urls
 from wellspring.http import Reply
 from wellspring.model import Moved, Source
 
@@ -16,7 +17,9 @@ def after_reply(source: Source, reply: Reply, *, now: datetime) -> Source:
     if not reply.hops or not set(reply.hops) <= PERMANENT or reply.url == source.url:
         return replace(source, moved=None)
     since = source.moved.since if source.moved and source.moved.url == reply.url else now
-    if now - since >= PROBATION or _only_secured(source.url, reply.url):
+    # Headers are for the server that they were given for; they would go along with the source.
+    may_move = not source.config.headers or urls.origin_of(source.url) == urls.origin_of(reply.url)
+    if _only_secured(source.url, reply.url) or (now - since >= PROBATION and may_move):
         return replace(source, url=reply.url, previous_url=source.url, moved=None)
     return replace(source, moved=Moved(url=reply.url, since=since))
 

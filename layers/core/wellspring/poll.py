@@ -16,7 +16,8 @@ from wellspring.sources import KINDS, Asker, Document
 
 BACKTRACE_LINES = 20
 ERRORS_LISTED = 10
-CREATED, UPDATED, UNCHANGED, FAILED, OVER_LIMIT = "created", "updated", "unchanged", "failed", "over_limit"
+CREATED, UPDATED, UNCHANGED, FAILED = "created", "updated", "unchanged", "failed"
+OVER_LIMIT, TOO_MANY = "over_limit", "too_many"
 STORED = {CREATED, UPDATED, UNCHANGED, FAILED}
 
 

@@ -4,6 +4,7 @@ Feeds that a person named are fetched without asking; pages are not.
 """
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,7 +20,7 @@ NAME = "Wellspring"
 KEPT = timedelta(hours=24)
 KEPT_WHEN_DOWN = timedelta(minutes=10)
 MOST_BYTES = 500_000
-MOST_SITES = 1_000
+MOST_SITES = 20_000
 LONGEST_DELAY = timedelta(seconds=30)
 
 
@@ -38,7 +39,8 @@ class Rules:
     @property
     def delay(self) -> timedelta | None:
         seconds = self.protego.crawl_delay(NAME)
-        return min(timedelta(seconds=seconds), LONGEST_DELAY) if seconds else None
+        # Compared first: a span of any number of seconds would overflow.
+        return timedelta(seconds=min(seconds, LONGEST_DELAY.total_seconds())) if seconds else None
 
 
 class Robots:
@@ -49,6 +51,7 @@ class Robots:
         self._clock = clock
         self._known: dict[str, Rules] = {}
         self._lock = threading.Lock()
+        self._asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def knows(self, url: str) -> bool:
         """Say whether the site's wishes are known, so that asking for them sends no request."""
@@ -74,15 +77,26 @@ class Robots:
         return self._rules(url).delay
 
     def _rules(self, url: str) -> Rules:
-        site, now = _file_of(url), self._clock()
-        known = self._known.get(site)
-        if known is None or known.until <= now:
-            known = self._ask(site, now)
-            with self._lock:
-                if len(self._known) >= MOST_SITES:
-                    self._known.clear()
-                self._known[site] = known
+        """Return what the site says; of many that want to know at once one asks."""
+        site = _file_of(url)
+        with self._lock:
+            asking = self._asking[site]
+        with asking:
+            now = self._clock()
+            known = self._known.get(site)
+            if known is None or known.until <= now:
+                known = self._ask(site, now)
+                self._remember(site, known)
         return known
+
+    def _remember(self, site: str, known: Rules) -> None:
+        with self._lock:
+            self._known.pop(site, None)
+            self._known[site] = known
+            while len(self._known) > MOST_SITES:
+                oldest = next(iter(self._known))
+                del self._known[oldest]
+                self._asking.pop(oldest, None)
 
     def _ask(self, site: str, now: datetime) -> Rules:
         """Read the site's file: none means that all is allowed, a server in trouble that nothing is."""
@@ -90,10 +104,11 @@ class Robots:
             reply = self._http.get(Request(url=site))
         except FetchError as error:
             status = error.http_status or 0
-            if 400 <= status < 500 and error.error_class is not ErrorClass.RATE_LIMITED:
+            refused = 400 <= status < 500 and error.error_class is not ErrorClass.RATE_LIMITED
+            if refused or error.error_class is ErrorClass.REDIRECTS:
                 return Rules(Protego.parse(""), now + KEPT)
             return Rules(Protego.parse(""), now + KEPT_WHEN_DOWN, error)
-        return Rules(Protego.parse(reply.body[:MOST_BYTES].decode("utf-8", "replace")), now + KEPT)
+        return Rules(Protego.parse(reply.body[:MOST_BYTES].decode("utf-8-sig", "replace")), now + KEPT)
 
 
 def _file_of(url: str) -> str:

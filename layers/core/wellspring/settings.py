@@ -23,6 +23,7 @@ class Adaption:
 
 
 LONGEST_SPAN = 900
+LONGEST_AGE = 36_600
 X_API_URL = "https://api.x.com"
 ACTIVITY = "7d=6h, 14d=12h, 30d=24h, 60d=72h, 90d=168h"
 
@@ -113,7 +114,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
         defaults=Defaults(
             min_interval=timedelta(seconds=number("MIN_INTERVAL_SECONDS", 1)),
             max_backoff=timedelta(hours=number("MAX_BACKOFF_HOURS", 24)),
-            max_age=timedelta(days=number("MAX_AGE_DAYS", 7)),
+            max_age=timedelta(days=min(number("MAX_AGE_DAYS", 7), LONGEST_AGE)),
             max_failures=int(number("MAX_CONSECUTIVE_FAILURES", 10)),
             probe=timedelta(days=number("PROBE_DAYS", 7)),
             jitter=number("JITTER_PERCENT", 10) / 100,

@@ -63,9 +63,7 @@ def try_url(source: Source, kind: str | None, world: World, settings: Settings) 
     found = request(replace(source, type="rss"), replace(world, http=seen), settings)
     if seen.reply is None or discovery.kind_of(seen.reply) == "rss":
         return _tried(replace(source, type="rss"), found, world, settings)
-    return try_reply(
-        replace(source, url=seen.reply.url), "website", seen.reply, world, settings, by_robots=True
-    )
+    return try_reply(source, "website", seen.reply, world, settings, by_robots=True)
 
 
 def try_reply(
@@ -82,8 +80,8 @@ def try_reply(
     source = replace(source, type=kind)
 
     def ask(*_: object) -> Reply:
-        if by_robots:
-            world.robots.check(source.url)
+        for url in dict.fromkeys((source.url, reply.url)) if by_robots else ():
+            world.robots.check(url)
         return reply
 
     trial = _tried(source, request(source, world, settings, ask=ask), world, settings)

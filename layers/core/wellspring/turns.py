@@ -20,11 +20,12 @@ def take(host: str, delay: timedelta, world: World) -> Slot:
             return slot
         begins = slot.state.next_slot
         if begins is None or opens_at(slot, now) > begins:
-            world.pause(opens_at(slot, now) - now)
+            world.pause(max(opens_at(slot, now) - now, timedelta(0)))
             continue
         reserved = world.gates.reserve_slot(host, at=begins, until=begins + kept)
         if reserved.taken:
-            world.pause(begins - world.clock())
+            # Writing it down may have taken until then.
+            world.pause(max(begins - world.clock(), timedelta(0)))
             return reserved
 
 

@@ -14,6 +14,7 @@ ZONES = (
 """Hours from Greenwich, as mail and Europe mean these names; another name is no zone that we know."""
 _DAY_OR_MONTH = re.compile(r"\s*(\d{1,2})([/.-])(\d{1,2})\2\d{2,4}\b")
 _COMMENT = re.compile(r"\s*[(\[][^()\[\]]*[)\]]$")
+# Two hours ahead of it, as a browser writes it; dateutil reads "GMT+2" the other way round.
 _FROM_GREENWICH = re.compile(r"\b(?:GMT|UTC)\s*(?=[+-]\d)")
 _EPOCH = re.compile(r"\s*(\d{9,10})(\d{3})?\s*")
 
@@ -52,7 +53,6 @@ def _read(text: str) -> datetime | None:
     with warnings.catch_warnings(action="ignore"):
         # What the text leaves out comes from the default: two of them show what it says by itself.
         one, other = (
-            # "GMT+0200" is two hours ahead of Greenwich, as a browser writes it; dateutil reads it the other way.
             parser.parse(
                 _FROM_GREENWICH.sub("", text), default=datetime(2000 + n, n, n, tzinfo=UTC), tzinfos=_zone
             )

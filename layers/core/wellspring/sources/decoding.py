@@ -28,7 +28,7 @@ MEANT = {
 """What is declared, and the larger encoding that is meant by it; browsers read it so too."""
 NAMES = {"windows-31j": "cp932", "windows-874": "cp874"}
 """What browsers know and Python does not."""
-NO_TEXT = {"utf-7", "unicode_escape", "raw_unicode_escape", "idna", "punycode", "undefined"}
+NO_TEXT = {"utf-7", "unicode-escape", "raw-unicode-escape", "idna", "punycode", "undefined"}
 """What Python could decode too, but no document may ask for."""
 FALLBACK = "cp1252"
 HEAD = 2_048
@@ -77,5 +77,5 @@ def _known(name: str) -> Iterator[str]:
         b"x".decode(name, "replace")
     except (LookupError, ValueError):
         return
-    if found.name not in NO_TEXT:
+    if found.name.replace("_", "-") not in NO_TEXT:
         yield MEANT.get(found.name, found.name)

@@ -27,12 +27,14 @@ BREAKS = (
 )
 MEANT = {"\f": " "} | {chr(code): bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
 """What is no character of a text, and what is meant by it; all others are meant to be nothing."""
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+_STRAY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd4-\ufdef\ufffe\uffff]")
+_CONTROLS = re.compile(f"{_STRAY.pattern}|[{BREAK}-{CELL}]")
 # Each of these takes what it begins to the end, so that no text is looked at twice.
 _TAG = re.compile(
     r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)|</?[a-z][^<>]*>", re.DOTALL | re.IGNORECASE
 )
 _OUTERMOST = re.compile(r"</?(?:html|body)\b[^<>]*>", re.IGNORECASE)
+_END_OF_BREAK = re.compile(r"</br\s*/?>", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n\s*\n")
 _LINE_END = re.compile(r"\r\n?|\n")
 _RUN = re.compile(f" ?[{BREAK}-{CELL}][ {BREAK}-{CELL}]*")
@@ -42,7 +44,7 @@ def clean(text: str) -> str:
     """Return text that can be stored: no control characters, no halves of a surrogate pair."""
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return _CONTROLS.sub(lambda found: MEANT.get(found[0], ""), text)
+    return _without(_CONTROLS, text)
 
 
 def line(text: str) -> str:
@@ -63,7 +65,7 @@ def plain(markup: str) -> str:
     if "<![CDATA[" in markup:
         # Wrapped once more than it should be: a browser would take all of it for a comment.
         markup = markup.replace("<![CDATA[", "").replace("]]>", "")
-    tree, whole = parsed(_OUTERMOST.sub(" ", markup))
+    tree, whole = parsed(_END_OF_BREAK.sub("<br>", _OUTERMOST.sub(" ", markup)))
     if not whole:
         return _folded(unescape(_TAG.sub(" ", markup)))
     return "" if tree is None else text_of(tree)
@@ -78,13 +80,17 @@ def parsed(markup: str) -> "tuple[html.HtmlElement | None, bool]":
     try:
         # Bytes, since text that declares an encoding, as XHTML does, is refused.
         tree = html.document_fromstring(markup.encode("utf-8", "replace"), parser=parser)
-    except etree.LxmlError:
+    except etree.ParserError:
         tree = None
-    return tree, "depth" not in str(parser.error_log)
+    except etree.XMLSyntaxError as error:
+        if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
+            raise MemoryError from error
+        tree = None
+    return tree, "Excessive depth" not in str(parser.error_log)
 
 
-def text_of(tree: "html.HtmlElement") -> str:
-    """Return the text of an element, whatever surrounds it."""
+def text_of(tree: "html.HtmlElement", *, hidden: frozenset[str] = HIDDEN) -> str:
+    """Return the text of an element, without what stands in hidden ones."""
     parts: list[str] = []
     verbatim = 0
     walk = etree.iterwalk(tree, events=("start", "end"))
@@ -92,7 +98,7 @@ def text_of(tree: "html.HtmlElement") -> str:
         starts, tag = event == "start", element.tag
         if tag == "pre":
             verbatim += 1 if starts else -1
-        if starts and tag in HIDDEN:
+        if starts and tag in hidden and element is not tree:
             walk.skip_subtree()
             continue
         mark = BREAKS.get(tag) or (BREAK if tag == "br" and starts else "")
@@ -102,7 +108,11 @@ def text_of(tree: "html.HtmlElement") -> str:
 
 
 def _folded(text: str) -> str:
-    return clean(_RUN.sub(_separator, " ".join(text.split()))).strip()
+    return _RUN.sub(_separator, " ".join(_without(_STRAY, text).split())).strip()
+
+
+def _without(characters: "re.Pattern[str]", text: str) -> str:
+    return characters.sub(lambda found: MEANT.get(found[0], ""), text)
 
 
 def _separator(run: "re.Match[str]") -> str:

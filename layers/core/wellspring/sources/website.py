@@ -2,8 +2,10 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import chain, islice
 from typing import Any
 
 import trafilatura
@@ -24,10 +26,19 @@ DATES = (
 PAGES = ("text/", "html", "xml")
 LARGEST = 25_000
 """So many elements trafilatura looks at well within the time that a parser has; it takes many looks."""
-BLOCKS = ("main", "div", "section", "td", "body")
+EDGES = ("nav", "header", "footer", "aside")
+FURNITURE = text.HIDDEN | {*EDGES, "form"}
+SHORTEST = 250
+BLOCKS = frozenset({"main", "div", "section", "td", "body"})
+FILES = (b"%PDF-", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"ID3", b"PK\x03\x04", b"\x1f\x8b")
+"""How files begin that some servers send as pages."""
+HEAD = 4_096
+MOST_DATES = 20
+MOST_DOORS = 10
 WELCOME = 700
 """A page that asks for a password and has less text than this is but the door."""
 DEEPEST = 20
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
 logging.getLogger("htmldate").setLevel(logging.CRITICAL)
 
@@ -37,7 +48,10 @@ def parse(reply: Reply) -> Document:
     kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind and not any(part in kind for part in PAGES):
         raise _refusal(ErrorClass.PARSE, f"The document is no page but {kind[:60]}.", reply)
-    document = text.clean(decoded(reply.body, reply.headers.get("content-type", "")))
+    found = decoded(reply.body, reply.headers.get("content-type", ""))
+    if reply.body.startswith(FILES) or _is_binary(found[:HEAD]):
+        raise _refusal(ErrorClass.PARSE, "The document is no page but a file of another kind.", reply)
+    document = text.clean(found)
     if not document.strip():
         raise _refusal(ErrorClass.EMPTY, "The server sent an empty document.", reply)
     if discovery.is_feed(document):
@@ -47,40 +61,54 @@ def parse(reply: Reply) -> Document:
     tree, whole = text.parsed(document)
     if tree is None:
         raise _refusal(ErrorClass.EMPTY, "The page has no text.", reply)
-    # Read first: looking for the text takes the tree apart.
-    title, author, published_at = _title(tree), _author(tree), _published(tree)
-    scripts, door = tree.find(".//script") is not None, _is_door(tree)
-    body = _without_title(_main_text(tree, document), title)
-    if door and len(body) < WELCOME:
+    title = _title(tree)
+    body = _without_title(_main_text(tree) if whole else text.plain(document), title)
+    if _is_door(tree) and len(body) < WELCOME:
         raise _refusal(ErrorClass.AUTHENTICATION, "The server sent a page to log in.", reply)
     if not body:
-        why = "; it may be one that scripts would have to fill" if scripts else ""
+        why = "; it may be one that scripts would have to fill" if tree.find(".//script") is not None else ""
         raise _refusal(ErrorClass.EMPTY, f"The page has no text of its own{why}.", reply)
-    entry = Entry(title=title, url=reply.url, body=body, author=author, published_at=published_at)
+    entry = Entry(title=title, url=reply.url, body=body, author=_author(tree), published_at=_published(tree))
     return Document(entries=(entry,), parser=f"trafilatura {trafilatura.__version__}", title=title or None)
 
 
-def _main_text(tree: Any, document: str) -> str:
+def _is_binary(start: str) -> bool:
+    """Say whether more than a twentieth of a text is what no text has; a few strays make no file."""
+    return len(_BINARY.findall(start)) * 20 > max(len(start), 200)
+
+
+def _main_text(tree: Any) -> str:
     """Return the article; where no article is to be found, the largest block of text, else all of it."""
-    found = trafilatura.extract(tree, fast=True, include_comments=False, with_metadata=False)
-    if found:
+    small = sum(1 for _ in islice(tree.iter(), LARGEST + 1)) <= LARGEST
+    found = small and trafilatura.extract(tree, fast=True, include_comments=False, with_metadata=False)
+    if found and len(found) >= SHORTEST and not all(one.startswith("|") for one in found.splitlines()):
         return _paragraphs(found)
-    for hidden in list(tree.iter(*text.HIDDEN, "nav", "header", "footer", "aside", "form")):
-        if hidden.getparent() is not None:
-            hidden.drop_tree()
-    article = next(tree.iter("article"), None)
-    block = article if article is not None else max(tree.iter(*BLOCKS), key=_own_text, default=None)
-    return (text.text_of(block) if block is not None else "") or text.plain(document)
+    # What is shorter trafilatura took from anywhere; what is all table is a page laid out with one.
+    articles = list(islice(tree.iter("article"), 2))
+    block = articles[0] if len(articles) == 1 else _largest(tree)
+    return text.text_of(block, hidden=FURNITURE) or text.text_of(tree)
 
 
-def _own_text(element: Any) -> int:
-    """Return how much text lies in an element itself, or in what is no block of its own."""
-    parts = [element.text or ""]
-    for child in element:
-        parts.append(child.tail or "")
-        if child.tag not in BLOCKS:
-            parts.append(child.text_content() if isinstance(child.tag, str) else "")
-    return sum(len(part.strip()) for part in parts)
+def _largest(tree: Any) -> Any:
+    """Return the block that holds most of the text, by itself or in what is no block; else the page.
+
+    A page of many small blocks, as a list of states is, has no text that would be its main one.
+    """
+    largest, most, total, sizes = tree, 0, 0, [0]
+    walk = etree.iterwalk(tree, events=("start", "end"))
+    for event, element in walk:
+        starts, is_block = event == "start", element.tag in BLOCKS
+        if starts and element.tag in FURNITURE:
+            walk.skip_subtree()
+            continue
+        if starts and is_block:
+            sizes.append(0)
+        elif is_block and (size := sizes.pop()) > most:
+            largest, most = element, size
+        length = len(((element.text if starts else element.tail) or "").strip())
+        sizes[-1] += length
+        total += length
+    return largest if most * 2 > total else tree
 
 
 def _paragraphs(found: str) -> str:
@@ -101,8 +129,9 @@ def _without_title(body: str, title: str) -> str:
 
 
 def _title(tree: Any) -> str:
-    headings = (one.text_content() for one in tree.iter("h1"))
-    titles = (one.text_content() for one in tree.iter("title"))
+    headings = (text.text_of(one) for one in tree.iter("h1"))
+    # A drawing has a title too.
+    titles = (one.text_content() for one in tree.iterfind(".//title") if one.getparent().tag != "svg")
     found = (text.line(one) for one in (*_meta(tree, TITLES), *titles, *headings))
     return next((one for one in found if one), "")
 
@@ -119,8 +148,8 @@ def _published(tree: Any) -> datetime | None:
         for one in tree.iter("time")
         if one.get("pubdate") is not None or one.get("itemprop") == "datePublished"
     )
-    found = (dates.moment(one) for one in (*_meta(tree, DATES), *_linked_data(tree), *times))
-    return next((one for one in found if one), None)
+    found = islice(chain(_meta(tree, DATES), _linked_data(tree), times), MOST_DATES)
+    return next(filter(None, map(dates.moment, found)), None)
 
 
 def _meta(tree: Any, names: Iterable[str]) -> Iterator[str]:
@@ -155,7 +184,9 @@ def _dates_in(found: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _is_door(tree: Any) -> bool:
-    return any((one.get("type") or "").lower() == "password" for one in tree.iter("input"))
+    """Say whether the page itself asks for a password; many ask for one at their edge."""
+    asked = (one for one in tree.iter("input") if (one.get("type") or "").lower() == "password")
+    return any(next(one.iterancestors(*EDGES), None) is None for one in islice(asked, MOST_DOORS))
 
 
 def _refusal(kind: ErrorClass, told: str, reply: Reply) -> FetchError:
