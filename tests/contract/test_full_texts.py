@@ -1,10 +1,16 @@
 """What full texts need of the Posts port."""
 
 from builders import NOON, a_post, at
-from wellspring.backlog import Backlog
+from wellspring.backlog import Backlog, Turn
 from wellspring.model import FullText, PostKey
 
-LINE = Backlog(version=1, waiting=("c" * 64,), queued={"a" * 64: NOON, "b" * 64: at(1)}, next_at=at(2))
+LINE = Backlog(
+    version=1,
+    writer="w",
+    waiting={"c" * 64: Turn(), "b" * 64: Turn(at(1), 2)},
+    queued={"a" * 64: Turn(NOON, 1)},
+    next_at=at(2),
+)
 
 
 def stored(ports, **fields):

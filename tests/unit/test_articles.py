@@ -195,7 +195,7 @@ def test_a_page_that_robots_may_not_fetch_is_not_asked_for():
     assert world.http.asked == [FEED]
 
 
-def test_a_host_that_limits_us_is_left_alone_by_the_others():
+def test_a_host_that_limits_us_is_left_alone_by_the_others_and_asked_again_later():
     site = Site(others={"https://example.org/1": LIMITED})
     world, clock = a_site(site)
     poll(world)
@@ -203,25 +203,142 @@ def test_a_host_that_limits_us_is_left_alone_by_the_others():
     assert first[1].status is Status.FAILED
     assert {run.status for _, run in others} == {Status.DEFERRED}
     assert site.asked == [FEED, "https://example.org/1"]
+    site.others.clear()
+    for hours in (1, 2, 3):
+        clock.now = at(60 * hours)
+        poll(world, clock.now)
+        deliver(world, clock)
+    assert statuses(world) == dict.fromkeys("123", FullText.OK)
 
 
-def test_a_planned_poll_that_meets_a_page_being_fetched_comes_again():
-    world, _ = a_site()
-    source = world.sources.rows["a"]
-    lease = Lease(started_at=NOON, token="t", until=at(2), article=True)
-    world.sources.rows["a"] = replace(source, lease=lease)
-    run = poll(world)
-    assert (run.status, run.reason) == (Status.DEFERRED, "in_flight")
+def test_a_host_that_is_braked_for_days_does_not_stop_pages_of_other_hosts():
+    feed = rss(1, 2, 3, 4).replace(b"https://example.org/1", b"https://elsewhere.example/1")
+    long = FetchError(
+        ErrorClass.RATE_LIMITED, "429.", http_status=429, headers={"retry-after": str(6 * 86_400)}
+    )
+    world, clock = a_site(Site(feed=feed, others={"https://elsewhere.example/1": long}))
+    poll(world)
+    deliver(world, clock)
+    clock.now = at(120)
+    poll(world, clock.now)
+    deliver(world, clock)
+    assert statuses(world) == {"1": FullText.WANTED} | dict.fromkeys("234", FullText.OK)
+
+
+def test_where_many_publish_a_limit_is_waited_for_by_the_source():
+    feed = rss(*range(1, 9)).replace(b"https://example.org/", b"https://medium.com/p/")
+    others = {f"https://medium.com/p/{n}": LIMITED for n in range(1, 9)}
+    world, clock = a_site(Site(others={"https://medium.com/feed": feed, **others}))
+    world.sources.rows["a"] = replace(world.sources.rows["a"], url="https://medium.com/feed")
+    poll(world)
+    deliver(world, clock, most=4)
+    assert len(world.http.asked) == 2, "one page was asked for, and no other"
+
+
+@pytest.mark.parametrize("kind", [ErrorClass.TIMEOUT, ErrorClass.HTTP_5XX])
+def test_what_may_pass_is_tried_again_and_given_up_in_the_end(kind):
+    broken = FetchError(kind, "Not now.", http_status=500)
+    world, clock = a_site(Site(feed=rss(1), others={"https://example.org/1": broken}))
+    poll(world)
+    deliver(world, clock)
+    for hours in range(1, 12):
+        clock.now = at(60 * hours)
+        poll(world, clock.now)
+        deliver(world, clock)
+    assert statuses(world) == {"1": FullText.FAILED}
+    assert world.http.asked.count("https://example.org/1") == 3
+
+
+def test_a_pause_longer_than_the_queue_can_hide_a_message_brings_all_texts_all_the_same():
+    world, clock = a_site(min_interval_seconds=1_000)
+    poll(world)
+    deliver(world, clock)
+    assert statuses(world) == dict.fromkeys("123", FullText.OK)
+
+
+def test_links_that_lead_to_no_page_take_no_place():
+    feed = (
+        rss(*range(1, 40))
+        .replace(b"https://example.org/", b"magnet:?xt=")
+        .replace(b"<link>magnet:?xt=7</link>", b"<link>https://example.org/7</link>")
+    )
+    world, clock = a_site(Site(feed=feed))
+    poll(world)
     assert len(world.queue.sent) == 1
+    deliver(world, clock)
+    found = [post.full_text_status for post in world.posts.rows.values()]
+    assert (found.count(FullText.OK), found.count(FullText.SKIPPED)) == (1, 38)
 
 
-def test_a_page_that_ended_its_fetcher_is_not_charged_to_the_source():
-    world, _ = a_site()
-    source = world.sources.rows["a"]
-    lease = Lease(started_at=at(-60), token="t", until=at(-50), article=True)
-    world.sources.rows["a"] = replace(source, lease=lease)
-    assert poll(world).status is Status.OK
-    assert [log.error_class for log in world.logs.rows.values()] == [None]
+def test_messages_that_were_not_taken_are_sent_by_the_retry():
+    world, clock = a_site()
+    send = world.queue.send
+    world.queue.send = lambda batch: [False] * len(batch)
+    with pytest.raises(Unavailable):
+        poll(world)
+    world.queue.send = send
+    clock.now = at(12)
+    poll(world)
+    deliver(world, clock)
+    assert statuses(world) == dict.fromkeys("123", FullText.OK)
+
+
+def test_a_step_whose_answer_was_lost_knows_its_own():
+    world, clock = a_site()
+    put, lost = world.posts.put_backlog, []
+
+    def answer_is_lost(*args, **fields):
+        done = put(*args, **fields)
+        lost.append(done)
+        return done and len(lost) > 1
+
+    world.posts.put_backlog = answer_is_lost
+    poll(world)
+    assert len(world.queue.sent) == 3
+    deliver(world, clock)
+    assert statuses(world) == dict.fromkeys("123", FullText.OK)
+
+
+def test_a_text_that_failed_can_be_asked_for_by_hand():
+    site = Site(feed=rss(1), others={"https://example.org/1": b"<html></html>"})
+    world, clock = a_site(site)
+    poll(world)
+    deliver(world, clock)
+    site.others.clear()
+    clock.now = at(5)
+    (post,) = world.posts.rows.values()
+    message = FetchMessage(source_id="a", content_hash=post.content_hash, manual=True)
+    assert fetch_article(message, world, SETTINGS, message_id="m").status is Status.OK
+    assert statuses(world) == {"1": FullText.OK}
+
+
+def test_a_poll_that_ended_its_fetcher_is_still_counted_after_a_page():
+    world, clock = a_site(Site(feed=rss(1)))
+    poll(world)
+    crashed = Lease(started_at=at(5), token="t", until=at(8))
+    world.sources.rows["a"] = replace(world.sources.rows["a"], lease=crashed)
+    clock.now = at(30)
+    ((_, run),) = deliver(world, clock)
+    assert run.status is Status.OK
+    clock.now = at(60)
+    poll(world, at(60))
+    assert ErrorClass.CRASHED in [log.error_class for log in world.logs.rows.values()]
+
+
+def test_a_page_holds_no_lease_so_that_polls_need_not_wait_for_it():
+    world, _ = a_site(Site(feed=rss(1)))
+    poll(world)
+    seen = []
+
+    class Looking(Site):
+        def get(self, request):
+            seen.append(world.sources.rows["a"].lease)
+            return super().get(request)
+
+    looking = replace(world, http=Looking(feed=rss(1)))
+    looking.clock.now = at(1)
+    fetch_article(world.queue.sent[0].message, looking, SETTINGS, message_id="m")
+    assert [(lease.started_at, lease.until) for lease in seen] == [(at(1), None)]
 
 
 def test_a_source_that_is_disabled_meanwhile_skips_what_waits():
@@ -296,7 +413,7 @@ def test_a_post_without_a_page_wants_none():
     world, _ = a_site(Site(feed=feed))
     poll(world)
     (post,) = world.posts.rows.values()
-    assert (post.full_text_status, world.queue.sent) == (None, [])
+    assert (post.full_text_status, world.queue.sent) == (FullText.SKIPPED, [])
 
 
 def test_a_post_can_be_asked_for_by_hand():

@@ -1,28 +1,31 @@
 """Owns full texts: the page of each new post, fetched through the same queue, stored on the post."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from wellspring import aftermath, backlog, blame, record, schedule, turns, urls
+from wellspring import aftermath, blame, hosts, record, schedule, turns, urls
+from wellspring.backlog import Again, Place, Step, admitted
 from wellspring.config import Config
 from wellspring.errors import ErrorClass, Unavailable
 from wellspring.intake import cut
-from wellspring.leases import given_back_on_outage
 from wellspring.message import FetchMessage
 from wellspring.model import FullText, Lease, Post, PostKey, Source, Status
 from wellspring.poll import Poll, request
 from wellspring.ports import Outgoing, Refused, World
 from wellspring.record import Run
+from wellspring.retries import HOST_WIDE, retry
 from wellspring.schedule import Refusal
 from wellspring.settings import Settings
 
 ROW_LIMIT = 380_000
 """What body and full text may come to together: a row holds 400 KB."""
-TRIES = 8
+STEPS = 12
+STEP_BACK = timedelta(milliseconds=40)
 SEND_LIMIT = 10
-LOOK_AGAIN = timedelta(seconds=20)
+LOOK_AGAIN = timedelta(seconds=10)
 DONE = {FullText.OK, FullText.FAILED, FullText.SKIPPED}
 REFUSED = {Refusal.UNKNOWN, Refusal.DISABLED}
+NOBODY_ASKED = {ErrorClass.ROBOTS, ErrorClass.BLOCKED_URL}
 
 
 def enlist(source: Source, wanted: Sequence[str], world: World, settings: Settings, *, now: datetime) -> None:
@@ -35,86 +38,83 @@ def enlist(source: Source, wanted: Sequence[str], world: World, settings: Settin
 
 
 def fetch_article(message: FetchMessage, world: World, settings: Settings, *, message_id: str) -> Run:
-    """Work off one message that names a post. Raises Unavailable when AWS fails us."""
+    """Work off one message that names a post. Raises Unavailable when AWS fails us.
+
+    A start is noted on the source, so that its pause counts for polls and pages together, but no
+    lease is held: pages neither keep polls waiting nor each other.
+    """
     key = PostKey(message.source_id, message.content_hash or "")
     post = next(iter(world.posts.read([key])), None)
-    started_at, token = world.clock(), world.new_id()
-    if post is None or post.full_text_status in DONE:
-        return _drop(key, Refusal.UNKNOWN_POST if post is None else Refusal.DONE, world, now=started_at)
+    now, token = world.clock(), world.new_id()
+    done = DONE if not message.manual else {FullText.OK}
+    if post is None or post.full_text_status in done:
+        return _drop(key, Refusal.UNKNOWN_POST if post is None else Refusal.DONE, world, settings, now=now)
     if urls.origin_of(post.entry.url or "") is None:
         world.posts.put_article(key, FullText.SKIPPED, None)
-        return _drop(key, Refusal.NO_PAGE, world, now=started_at)
-    lease = Lease(started_at=started_at, token=token, until=started_at + settings.fetch_lease, article=True)
-    start = world.sources.start(key.source_id, lease)
+        return _drop(key, Refusal.NO_PAGE, world, settings, now=now)
+    noted = Lease(started_at=now, token=token)
+    start = world.sources.start(key.source_id, noted)
     if isinstance(start, Refused):
-        return _refused(post, start.source, world, settings, now=started_at)
-    source = start.source
-    with given_back_on_outage(source, token, world):
-        return _attempt(post, source, lease, message, world, settings, message_id=message_id)
+        return _refused(post, start.source, world, settings, now=now)
+    return _attempt(post, start.source, token, message, world, settings, now=now, message_id=message_id)
 
 
 def _refused(post: Post, source: Source | None, world: World, settings: Settings, *, now: datetime) -> Run:
     why = schedule.refusal(source, due_at=None, now=now) or Refusal.IN_FLIGHT
     if source is None or why in REFUSED:
         world.posts.put_article(post.key, FullText.SKIPPED, None)
-        return _drop(post.key, why, world, now=now)
+        return _drop(post.key, why, world, settings, now=now)
     free = schedule.free_at(source, defaults=settings.defaults) or now
-    return _put_off(post, source, why, free if why is Refusal.TOO_SOON else now + LOOK_AGAIN, world, settings)
+    until = free if why is Refusal.TOO_SOON else now + LOOK_AGAIN
+    return _put_off(post, source, why, world, settings, line_waits=until)
 
 
 def _attempt(
     post: Post,
     source: Source,
-    lease: Lease,
+    token: str,
     message: FetchMessage,
     world: World,
     settings: Settings,
     *,
+    now: datetime,
     message_id: str,
 ) -> Run:
-    token, started_at = lease.token or "", lease.started_at
     page = _page(post, source)
     free = schedule.free_at(source, defaults=settings.defaults)
-    if free and free > started_at:
+    if free and free > now:
         world.sources.release(source.source_id, token, source.lease)
-        return _put_off(post, source, Refusal.TOO_SOON, free, world, settings)
-    slot = turns.take_politely(page.url, schedule.host_delay(page, defaults=settings.defaults), world)
+        return _put_off(post, source, Refusal.TOO_SOON, world, settings, line_waits=free)
+    delay = turns.known_delay(page.url, schedule.host_delay(page, defaults=settings.defaults), world)
+    slot = turns.take_politely(page.url, delay, world)
     if not slot.taken:
         world.sources.release(source.source_id, token, source.lease)
-        opens_at = turns.opens_at(slot, world.clock())
-        return _put_off(post, source, Refusal.HOST_BUSY, opens_at, world, settings)
+        return _wait_for_host(post, source, slot.state, delay, world, settings)
+    if source.lease and source.lease.token and source.lease.until:
+        # A poll that ended its fetcher left this: the next poll must find it, and count it.
+        world.sources.release(source.source_id, token, source.lease)
 
     poll = request(page, world, settings)
-    status, text = _result(poll, post)
-    if poll.error is None:
-        blame.settle_success(page, slot.state, message, world)
-    else:
-        retry_at = aftermath.retry_at(poll, now=started_at)
-        blame.source_is_charged(
-            page, poll.error.error_class, message, world, settings, now=started_at, retry_at=retry_at
-        )
-    world.posts.put_article(post.key, status, text)
+    _settle(poll, page, slot.state, message, world, settings, now=now)
     log = record.article_log(
         poll,
         page,
         post.content_hash,
         attempt_id=token,
         message_id=message_id,
-        started_at=started_at,
+        started_at=now,
         finished_at=world.clock(),
         kept=timedelta(days=settings.fetch_log_days),
     )
     world.logs.put(log)
-    free = started_at + schedule.min_interval(source, defaults=settings.defaults)
-    _step(source, world, settings, now=world.clock(), done=post.content_hash, not_before=free)
-    kept = world.sources.release(source.source_id, token, Lease(started_at=started_at, free_at=free))
+    _pause_source(poll, page, source, token, world, now=now)
+    _keep(poll, post, source, delay, message, world, settings, started_at=now)
     return Run(
         source_id=source.source_id,
         status=log.status,
         url=page.shown_url,
         content_hash=post.content_hash,
         log=log,
-        kept_lease=kept,
         backtrace=poll.backtrace,
     )
 
@@ -129,41 +129,115 @@ def _page(post: Post, source: Source) -> Source:
     return Source(source_id=source.source_id, url=url, type="website", config=config)
 
 
-def _result(poll: Poll, post: Post) -> tuple[FullText, str | None]:
-    if poll.error:
-        skipped = poll.error.error_class in (ErrorClass.ROBOTS, ErrorClass.BLOCKED_URL)
-        return (FullText.SKIPPED if skipped else FullText.FAILED), None
+def _settle(
+    poll: Poll,
+    page: Source,
+    found: hosts.HostState,
+    message: FetchMessage,
+    world: World,
+    settings: Settings,
+    *,
+    now: datetime,
+) -> None:
+    """Write down what the answer says about the page's host; the source pays for none of it."""
+    if poll.error is None:
+        blame.settle_success(page, found, message, world)
+        return
+    retry_at = aftermath.retry_at(poll, now=now)
+    blame.source_is_charged(
+        page, poll.error.error_class, message, world, settings, now=now, retry_at=retry_at
+    )
+
+
+def _pause_source(
+    poll: Poll, page: Source, source: Source, token: str, world: World, *, now: datetime
+) -> None:
+    """Where many publish, a limit brakes no host: then the source itself waits, its other pages too."""
+    limited = poll.error is not None and poll.error.error_class is ErrorClass.RATE_LIMITED
+    if limited and page.host == source.host and hosts.serves_many(page.host):
+        wait = aftermath.retry_at(poll, now=now) or now + retry(ErrorClass.RATE_LIMITED).wait
+        world.sources.release(source.source_id, token, Lease(started_at=now, free_at=wait))
+
+
+def _keep(
+    poll: Poll,
+    post: Post,
+    source: Source,
+    delay: timedelta,
+    message: FetchMessage,
+    world: World,
+    settings: Settings,
+    *,
+    started_at: datetime,
+) -> None:
+    """Store the text, or that there is none; what may pass is tried again."""
+    now, name = world.clock(), post.content_hash
+    free = started_at + schedule.min_interval(source, defaults=settings.defaults)
+    error = poll.error
+    if error is None:
+        world.posts.put_article(post.key, FullText.OK, _text(poll, post))
+    elif error.error_class not in HOST_WIDE or message.manual:
+        skipped = error.error_class in NOBODY_ASKED
+        world.posts.put_article(post.key, FullText.SKIPPED if skipped else FullText.FAILED, None)
+    else:
+        wait = aftermath.retry_at(poll, now=now) or now + retry(error.error_class).wait
+        _step(source, world, settings, now=now, again=[Again(name, wait, failed=True)], not_before=free)
+        return
+    _step(source, world, settings, now=now, done=name, delay=delay, not_before=free)
+
+
+def _text(poll: Poll, post: Post) -> str:
     text = "\n\n".join(entry.body for entry in poll.document.entries) if poll.document else ""
-    return FullText.OK, cut(text, ROW_LIMIT - len(post.entry.body.encode("utf-8", "replace")))
+    return cut(text, ROW_LIMIT - len(post.entry.body.encode("utf-8", "replace")))
+
+
+def _wait_for_host(
+    post: Post, source: Source, state: hosts.HostState, delay: timedelta, world: World, settings: Settings
+) -> Run:
+    """A host that is busy paces the whole line, since most pages of a feed lie on one; a brake does not."""
+    now = world.clock()
+    if state.brake_until and state.brake_until > now:
+        again = [Again(post.content_hash, state.brake_until)]
+        return _put_off(post, source, Refusal.HOST_BRAKED, world, settings, again=again)
+    opens_at = max(state.next_slot or now, now)
+    return _put_off(post, source, Refusal.HOST_BUSY, world, settings, line_waits=opens_at, delay=delay)
 
 
 def _put_off(
-    post: Post, source: Source, why: Refusal, until: datetime, world: World, settings: Settings
+    post: Post,
+    source: Source,
+    why: Refusal,
+    world: World,
+    settings: Settings,
+    *,
+    again: Sequence[Again] = (),
+    line_waits: datetime | None = None,
+    delay: timedelta = timedelta(0),
 ) -> Run:
     """Put the post back at the head of the line: its mark is gone, and it gets a place of its own again."""
-    now = world.clock()
-    places = _step(source, world, settings, now=now, again=post.content_hash, not_before=until)
+    name = post.content_hash
+    places = _step(
+        source,
+        world,
+        settings,
+        now=world.clock(),
+        again=again or [Again(name)],
+        not_before=line_waits,
+        delay=delay,
+    )
     return Run(
         source_id=source.source_id,
         status=Status.DEFERRED,
         reason=why,
         url=urls.shown(post.entry.url or ""),
-        content_hash=post.content_hash,
-        delay_seconds=next(
-            (one.delay_seconds for one in places if one.content_hash == post.content_hash), None
-        ),
+        content_hash=name,
+        delay_seconds=next((one.delay_seconds for one in places if one.content_hash == name), None),
     )
 
 
-def _drop(key: PostKey, why: Refusal, world: World, *, now: datetime) -> Run:
-    """Take a post out of the line; nobody is let in for it, since how many may be is not known."""
-    for _ in range(TRIES):
-        found = world.posts.backlog(key.source_id)
-        after, _ = backlog.admitted(
-            found, done=key.content_hash, now=now, not_before=now, interval=timedelta(0), room=0
-        )
-        if after == found or world.posts.put_backlog(key.source_id, after, over=found.version):
-            break
+def _drop(key: PostKey, why: Refusal, world: World, settings: Settings, *, now: datetime) -> Run:
+    """Take a post out of the line."""
+    _step(Source(source_id=key.source_id, url=""), world, settings, now=now, done=key.content_hash)
     return Run(source_id=key.source_id, status=Status.SKIPPED, reason=why, content_hash=key.content_hash)
 
 
@@ -175,41 +249,67 @@ def _step(
     now: datetime,
     wanted: Sequence[str] = (),
     done: str | None = None,
-    again: str | None = None,
+    again: Sequence[Again] = (),
     not_before: datetime | None = None,
-) -> list[backlog.Place]:
+    delay: timedelta = timedelta(0),
+) -> Sequence[Place]:
     """Move the source's line on by one step: write it down first, then send."""
+    defaults, own = settings.defaults, source.config.max_in_flight
     interval = max(
-        schedule.min_interval(source, defaults=settings.defaults),
-        schedule.host_delay(source, defaults=settings.defaults),
+        schedule.min_interval(source, defaults=defaults),
+        hosts.spaced(max(delay, schedule.host_delay(source, defaults=defaults))),
     )
-    own = source.config.max_in_flight
-    free = schedule.free_at(source, defaults=settings.defaults) or now
-    for _ in range(TRIES):
+    free = schedule.free_at(source, defaults=defaults) or now
+    writer, step = world.new_id(), None
+    for number in range(STEPS):
         found = world.posts.backlog(source.source_id)
-        after, places = backlog.admitted(
-            found,
-            wanted=wanted,
-            done=done,
-            again=again,
-            now=now,
-            not_before=max(now, free, not_before or now),
-            interval=interval,
-            room=settings.defaults.max_in_flight if own is None else own,
-        )
-        if after == found:
-            return []
-        if world.posts.put_backlog(source.source_id, after, over=found.version):
-            _send(source.source_id, places, world)
-            return places
+        if step is None or found.writer != writer:
+            step = admitted(
+                found,
+                wanted=wanted,
+                done=done,
+                again=again,
+                now=now,
+                not_before=max(now, free, not_before or now),
+                interval=interval,
+                room=defaults.max_in_flight if own is None else own,
+                writer=writer,
+            )
+            if step.after == found:
+                return ()
+            if not world.posts.put_backlog(source.source_id, step.after, over=found.version):
+                world.pause(STEP_BACK * number)
+                continue
+        _carry_out(source, step, world, settings, now=now)
+        return step.places
     raise Unavailable("The line of posts that wait for their full text is fought over.")
 
 
-def _send(source_id: str, places: Sequence[backlog.Place], world: World) -> None:
+def _carry_out(source: Source, step: Step, world: World, settings: Settings, *, now: datetime) -> None:
+    for names, status in ((step.given_up, FullText.FAILED), (step.surplus, FullText.SKIPPED)):
+        for name in names:
+            world.posts.put_article(PostKey(source.source_id, name), status, None)
+    unsent = [*_unsent(source.source_id, step.places, world)]
+    if unsent:
+        # They are not on the queue after all: the next step sends them.
+        found = world.posts.backlog(source.source_id)
+        back = admitted(
+            found, again=unsent, now=now, not_before=now, interval=timedelta(0), room=0, writer=world.new_id()
+        )
+        world.posts.put_backlog(source.source_id, back.after, over=found.version)
+        raise Unavailable("Queueing full texts failed.")
+
+
+def _unsent(source_id: str, places: Sequence[Place], world: World) -> Iterable[Again]:
+    """Send the messages; yield those that were not taken."""
     for first in range(0, len(places), SEND_LIMIT):
-        batch = [
+        batch = places[first : first + SEND_LIMIT]
+        messages = [
             Outgoing(FetchMessage(source_id=source_id, content_hash=one.content_hash), one.delay_seconds)
-            for one in places[first : first + SEND_LIMIT]
+            for one in batch
         ]
-        if not all(world.queue.send(batch)):
-            raise Unavailable("Queueing full texts failed.")
+        try:
+            taken = world.queue.send(messages)
+        except Unavailable:
+            taken = [False] * len(batch)
+        yield from (Again(one.content_hash) for one, sent in zip(batch, taken, strict=True) if not sent)

@@ -19,10 +19,7 @@ LOOK_AGAIN = timedelta(seconds=20)
 def refused(
     message: FetchMessage, source: Source | None, world: World, settings: Settings, *, now: datetime
 ) -> Run:
-    """A double is dropped; a fetch that comes too soon is put back.
-
-    So is one by hand into a running one, and any into the fetch of a post's page, which is no double of it.
-    """
+    """A double is dropped; a fetch that comes too soon, or by hand into a running one, is put back."""
     due_at = None if message.manual else message.due_at
     window_end = None if message.manual else message.window_end
     why = schedule.refusal(source, due_at=due_at, window_end=window_end, now=now)
@@ -33,7 +30,7 @@ def refused(
     if source and why is Refusal.TOO_SOON:
         free = schedule.free_at(source, defaults=settings.defaults) or now
         return put_off(message, source, why, free - now, world)
-    if source and why is Refusal.IN_FLIGHT and (message.manual or (source.lease and source.lease.article)):
+    if source and why is Refusal.IN_FLIGHT and message.manual:
         return _defer(message, source, why, LOOK_AGAIN, world)
     return _skipped(message.source_id, source, why or Refusal.IN_FLIGHT)
 

@@ -130,7 +130,6 @@ def _count_crash(
     old = source.lease
     if (
         old is None
-        or old.article
         or old.token is None
         or old.until is None
         or lease.started_at < old.until + timestamps.SKEW

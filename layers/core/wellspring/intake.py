@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from wellspring import filters, identity
+from wellspring import filters, identity, urls
 from wellspring.identity import Novelty, Sighting
 from wellspring.model import Entry, FullText, Post, Source, Window
 from wellspring.poll import CREATED, FAILED, OVER_LIMIT, TOO_MANY, UNCHANGED, UPDATED, Poll
@@ -70,7 +70,7 @@ def _store_one(
         follows = posts.hash_like(source.source_id, sighting.previous_print.hex())
     post = _post(sighting, follows, source, settings, started_at=started_at)
     stored = posts.put(post)
-    if post.full_text_status and (stored or _still_wants(post, posts)):
+    if post.full_text_status is FullText.WANTED and (stored or _still_wants(post, posts)):
         poll.wanted.append(post.content_hash)
     if not stored:
         return UNCHANGED
@@ -82,13 +82,17 @@ def _still_wants(post: Post, posts: Posts) -> bool:
     return any(found.full_text_status is FullText.WANTED for found in posts.read([post.key]))
 
 
+def _first_status(entry: Entry) -> FullText:
+    """A link that leads to no page, of a magnet or a mail, is not waited for."""
+    return FullText.WANTED if entry.url and urls.origin_of(entry.url) else FullText.SKIPPED
+
+
 def _post(
     sighting: Sighting, follows: str | None, source: Source, settings: Settings, *, started_at: datetime
 ) -> Post:
     published = filters.dated(sighting.entry, now=started_at)
     kind = KINDS[source.type]
     age = filters.max_age(source, defaults=settings.defaults)
-    wants_page = source.config.full_text and kind.has_pages and sighting.entry.url
     return Post(
         source_id=source.source_id,
         content_hash=sighting.content_hash,
@@ -97,7 +101,9 @@ def _post(
         expires_at=published + age + EXPIRY_MARGIN if published and not kind.is_page else None,
         revision_of=follows,
         truncated=len(sighting.entry.body.encode("utf-8", "replace")) > BODY_LIMIT,
-        full_text_status=FullText.WANTED if wants_page else None,
+        full_text_status=_first_status(sighting.entry)
+        if source.config.full_text and kind.has_pages
+        else None,
     )
 
 

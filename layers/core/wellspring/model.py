@@ -113,8 +113,6 @@ class Lease:
     token: str | None = None
     until: datetime | None = None
     free_at: datetime | None = None
-    article: bool = False
-    """It is a post's page that is being fetched, not the source itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,6 +43,11 @@ def take_politely(url: str, delay: timedelta, world: World) -> Slot:
     return take(host, delay, world)
 
 
+def known_delay(url: str, delay: timedelta, world: World) -> timedelta:
+    """Return how far apart the host's requests are, as far as that is known without asking."""
+    return max(delay, world.robots.delay(url) or delay) if world.robots.knows(url) else delay
+
+
 def opens_at(slot: Slot, now: datetime) -> datetime:
     """Return when the host can be asked again."""
     return max(slot.state.next_slot or now, slot.state.brake_until or now)

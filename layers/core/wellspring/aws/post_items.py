@@ -6,7 +6,7 @@ from typing import Any
 
 from wellspring import timestamps
 from wellspring.aws import items
-from wellspring.backlog import Backlog
+from wellspring.backlog import Backlog, pack, unpack
 from wellspring.model import Entry, FullText, Post, PostKey
 from wellspring.ports import PendingRef
 
@@ -68,19 +68,20 @@ def post_of(item: items.Item) -> Post:
 def backlog_fields(backlog: Backlog) -> dict[str, object]:
     return {
         "version": backlog.version,
-        "waiting": list(backlog.waiting),
-        "queued": dict(backlog.queued),
+        "writer": backlog.writer,
+        "waiting": pack(backlog.waiting) or None,
+        "queued": pack(backlog.queued) or None,
         "next_at": backlog.next_at,
     }
 
 
 def backlog_of(item: Mapping[str, Any]) -> Backlog:
     row = items.decode(item)
-    queued = {name: _moment(row["queued"], name) for name in row.get("queued", {})}
     return Backlog(
         version=row.get("version", 0),
-        waiting=tuple(row.get("waiting", ())),
-        queued={name: until for name, until in queued.items() if until},
+        writer=_text(row, "writer") or "",
+        waiting=unpack(row.get("waiting", b"")),
+        queued=unpack(row.get("queued", b"")),
         next_at=_moment(row, "next_at"),
     )
 

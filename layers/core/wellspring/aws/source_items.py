@@ -85,7 +85,6 @@ def lease_fields(lease: Lease) -> dict[str, object]:
         "token": lease.token,
         "until": lease.until,
         "free_at": lease.free_at,
-        "article": lease.article or None,
     }
 
 
@@ -142,7 +141,6 @@ def _source_of(item: Mapping[str, Any]) -> Source:
             token=lease.text("token"),
             until=lease.moment("until"),
             free_at=lease.moment("free_at"),
-            article=lease.flag("article", default=False),
         )
         if started_at
         else None,
