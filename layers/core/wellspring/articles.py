@@ -1,17 +1,17 @@
 """Owns full texts: the page of each new post, fetched through the same queue, stored on the post."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from wellspring import aftermath, blame, hosts, record, schedule, turns, urls
-from wellspring.backlog import Again, Place, Step, admitted
+from wellspring import aftermath, blame, hosts, line, record, schedule, turns, urls
+from wellspring.backlog import Again
 from wellspring.config import Config
-from wellspring.errors import ErrorClass, Unavailable
+from wellspring.errors import ErrorClass
 from wellspring.intake import cut
 from wellspring.message import FetchMessage
 from wellspring.model import FullText, Lease, Post, PostKey, Source, Status
 from wellspring.poll import Poll, request
-from wellspring.ports import Outgoing, Refused, World
+from wellspring.ports import Refused, World
 from wellspring.record import Run
 from wellspring.retries import HOST_WIDE, retry
 from wellspring.schedule import Refusal
@@ -19,9 +19,6 @@ from wellspring.settings import Settings
 
 ROW_LIMIT = 380_000
 """What body and full text may come to together: a row holds 400 KB."""
-STEPS = 12
-STEP_BACK = timedelta(milliseconds=40)
-SEND_LIMIT = 10
 LOOK_AGAIN = timedelta(seconds=10)
 DONE = {FullText.OK, FullText.FAILED, FullText.SKIPPED}
 REFUSED = {Refusal.UNKNOWN, Refusal.DISABLED}
@@ -34,7 +31,7 @@ def enlist(source: Source, wanted: Sequence[str], world: World, settings: Settin
     Without new posts it sees to those whose message was lost, and to those that wait.
     """
     if source.config.full_text or wanted:
-        _step(source, world, settings, now=now, wanted=wanted)
+        line.move_on(source, world, settings, now=now, wanted=wanted)
 
 
 def fetch_article(message: FetchMessage, world: World, settings: Settings, *, message_id: str) -> Run:
@@ -181,9 +178,11 @@ def _keep(
         world.posts.put_article(post.key, FullText.SKIPPED if skipped else FullText.FAILED, None)
     else:
         wait = aftermath.retry_at(poll, now=now) or now + retry(error.error_class).wait
-        _step(source, world, settings, now=now, again=[Again(name, wait, failed=True)], not_before=free)
+        line.move_on(
+            source, world, settings, now=now, again=[Again(name, wait, failed=True)], not_before=free
+        )
         return
-    _step(source, world, settings, now=now, done=name, delay=delay, not_before=free)
+    line.move_on(source, world, settings, now=now, done=name, delay=delay, not_before=free)
 
 
 def _text(poll: Poll, post: Post) -> str:
@@ -216,7 +215,7 @@ def _put_off(
 ) -> Run:
     """Put the post back at the head of the line: its mark is gone, and it gets a place of its own again."""
     name = post.content_hash
-    places = _step(
+    places = line.move_on(
         source,
         world,
         settings,
@@ -237,79 +236,5 @@ def _put_off(
 
 def _drop(key: PostKey, why: Refusal, world: World, settings: Settings, *, now: datetime) -> Run:
     """Take a post out of the line."""
-    _step(Source(source_id=key.source_id, url=""), world, settings, now=now, done=key.content_hash)
+    line.move_on(Source(source_id=key.source_id, url=""), world, settings, now=now, done=key.content_hash)
     return Run(source_id=key.source_id, status=Status.SKIPPED, reason=why, content_hash=key.content_hash)
-
-
-def _step(
-    source: Source,
-    world: World,
-    settings: Settings,
-    *,
-    now: datetime,
-    wanted: Sequence[str] = (),
-    done: str | None = None,
-    again: Sequence[Again] = (),
-    not_before: datetime | None = None,
-    delay: timedelta = timedelta(0),
-) -> Sequence[Place]:
-    """Move the source's line on by one step: write it down first, then send."""
-    defaults, own = settings.defaults, source.config.max_in_flight
-    interval = max(
-        schedule.min_interval(source, defaults=defaults),
-        hosts.spaced(max(delay, schedule.host_delay(source, defaults=defaults))),
-    )
-    free = schedule.free_at(source, defaults=defaults) or now
-    writer, step = world.new_id(), None
-    for number in range(STEPS):
-        found = world.posts.backlog(source.source_id)
-        if step is None or found.writer != writer:
-            step = admitted(
-                found,
-                wanted=wanted,
-                done=done,
-                again=again,
-                now=now,
-                not_before=max(now, free, not_before or now),
-                interval=interval,
-                room=defaults.max_in_flight if own is None else own,
-                writer=writer,
-            )
-            if step.after == found:
-                return ()
-            if not world.posts.put_backlog(source.source_id, step.after, over=found.version):
-                world.pause(STEP_BACK * number)
-                continue
-        _carry_out(source, step, world, settings, now=now)
-        return step.places
-    raise Unavailable("The line of posts that wait for their full text is fought over.")
-
-
-def _carry_out(source: Source, step: Step, world: World, settings: Settings, *, now: datetime) -> None:
-    for names, status in ((step.given_up, FullText.FAILED), (step.surplus, FullText.SKIPPED)):
-        for name in names:
-            world.posts.put_article(PostKey(source.source_id, name), status, None)
-    unsent = [*_unsent(source.source_id, step.places, world)]
-    if unsent:
-        # They are not on the queue after all: the next step sends them.
-        found = world.posts.backlog(source.source_id)
-        back = admitted(
-            found, again=unsent, now=now, not_before=now, interval=timedelta(0), room=0, writer=world.new_id()
-        )
-        world.posts.put_backlog(source.source_id, back.after, over=found.version)
-        raise Unavailable("Queueing full texts failed.")
-
-
-def _unsent(source_id: str, places: Sequence[Place], world: World) -> Iterable[Again]:
-    """Send the messages; yield those that were not taken."""
-    for first in range(0, len(places), SEND_LIMIT):
-        batch = places[first : first + SEND_LIMIT]
-        messages = [
-            Outgoing(FetchMessage(source_id=source_id, content_hash=one.content_hash), one.delay_seconds)
-            for one in batch
-        ]
-        try:
-            taken = world.queue.send(messages)
-        except Unavailable:
-            taken = [False] * len(batch)
-        yield from (Again(one.content_hash) for one, sent in zip(batch, taken, strict=True) if not sent)

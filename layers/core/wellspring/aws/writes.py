@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
+TELLING = {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Whether an update was done. `item` is as it is now, None when there is none."""
@@ -61,21 +64,7 @@ def update_if(
     what: str,
 ) -> bool:
     """Update an item; False when the condition does not hold."""
-    with told_as_unavailable(what):
-        try:
-            client.update_item(
-                TableName=table,
-                Key=items.encode(key),
-                UpdateExpression=update,
-                ConditionExpression=condition,
-                ExpressionAttributeNames=items.names(update, condition),
-                ExpressionAttributeValues={name: items.value(found) for name, found in values.items()},
-            )
-        except ClientError as error:
-            if code(error) != CONDITION_FAILED:
-                raise
-            return False
-    return True
+    return _update(client, table, key, update, condition, values, what=what).done
 
 
 def update_and_tell(
@@ -89,6 +78,20 @@ def update_and_tell(
     what: str,
 ) -> Answer:
     """Update an item; the answer brings it along, whether the condition holds or not, without a read."""
+    return _update(client, table, key, update, condition, values, what=what, **TELLING)
+
+
+def _update(
+    client: "DynamoDBClient",
+    table: str,
+    key: Mapping[str, str],
+    update: str,
+    condition: str,
+    values: Mapping[str, object],
+    *,
+    what: str,
+    **telling: Any,
+) -> Answer:
     with told_as_unavailable(what):
         try:
             answer = client.update_item(
@@ -98,15 +101,14 @@ def update_and_tell(
                 ConditionExpression=condition,
                 ExpressionAttributeNames=items.names(update, condition),
                 ExpressionAttributeValues={name: items.value(found) for name, found in values.items()},
-                ReturnValues="ALL_NEW",
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **telling,
             )
         except ClientError as error:
             if code(error) != CONDITION_FAILED:
                 raise
             item: Any = error.response.get("Item")
             return Answer(False, item or None)
-    return Answer(True, answer["Attributes"])
+    return Answer(True, answer.get("Attributes"))
 
 
 def delete_if(

@@ -1,0 +1,153 @@
+"""Owns sources in memory: as strict as the table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from wellspring import schedule, timestamps
+from wellspring.model import Lease, Source
+from wellspring.ports import (
+    DuePage,
+    DueRef,
+    Refused,
+    SourcePage,
+    Started,
+    Viewed,
+)
+
+READ_LIMIT = 100
+WRITTEN = (
+    "cursor",
+    "health",
+    "pace",
+    "lease",
+    "moved",
+    "url",
+    "previous_url",
+    "title",
+    "enabled",
+)
+
+
+@dataclass
+class MemorySources:
+    """Sources in a dictionary; a source is in the due index while it has a shard and a next time."""
+
+    shards: int = 4
+    rows: dict[str, Source] = field(default_factory=dict)
+
+    def add(self, source: Source) -> bool:
+        if source.source_id in self.rows:
+            return False
+        shard = source.due_shard or str(schedule.shard_of(source.source_id, self.shards))
+        next_at = source.next_fetch_at or source.created_at or timestamps.now()
+        self.rows[source.source_id] = _marked(replace(source, due_shard=shard, next_fetch_at=next_at))
+        return True
+
+    def due(self, shard: int, until: datetime, *, after: str | None = None, limit: int = 100) -> DuePage:
+        listed = sorted(
+            (timestamps.to_text(row.next_fetch_at), row.source_id)
+            for row in self.rows.values()
+            if row.next_fetch_at and row.due_shard == str(shard) and row.next_fetch_at <= until
+        )
+        rest = [(mark, name) for mark, name in listed if after is None or f"{mark} {name}" > after]
+        page = rest[:limit]
+        refs = tuple(DueRef(name, timestamps.from_text(mark), mark) for mark, name in page)
+        return DuePage(refs, f"{page[-1][0]} {page[-1][1]}" if len(rest) > limit else None)
+
+    def read(self, source_ids: Sequence[str]) -> list[Source]:
+        if len(source_ids) > READ_LIMIT:
+            raise ValueError(f"at most {READ_LIMIT} sources are read at once")
+        return [self.rows[name] for name in source_ids if name in self.rows]
+
+    def move(self, ref: DueRef, to: datetime) -> bool:
+        return self._change(ref, next_fetch_at=to)
+
+    def unlist(self, ref: DueRef, *, if_disabled: bool = False) -> bool:
+        if if_disabled and ref.source_id in self.rows and self.rows[ref.source_id].enabled:
+            return False
+        return self._change(ref, next_fetch_at=None, due_shard=None)
+
+    def start(
+        self,
+        source_id: str,
+        lease: Lease,
+        *,
+        due_at: datetime | None = None,
+        window_end: datetime | None = None,
+    ) -> Started | Refused:
+        found = self.rows.get(source_id)
+        now = lease.started_at
+        if found and found.lease and found.lease.token == lease.token:
+            return Started(replace(found, lease=None))
+        if found is None or schedule.refusal(found, due_at=due_at, window_end=window_end, now=now):
+            return Refused(found)
+        self.rows[source_id] = replace(found, lease=lease)
+        return Started(found)
+
+    def release(
+        self, source_id: str, token: str, lease: Lease | None, *, next_fetch_at: datetime | None = None
+    ) -> bool:
+        if not self._holds(source_id, token):
+            return False
+        found = self.rows[source_id]
+        self.rows[source_id] = _marked(
+            replace(found, lease=lease, next_fetch_at=next_fetch_at or found.next_fetch_at)
+        )
+        return True
+
+    def finish(self, before: Source, after: Source, token: str) -> bool:
+        if not self._holds(after.source_id, token):
+            return False
+        changed = {
+            name: getattr(after, name) for name in WRITTEN if getattr(before, name) != getattr(after, name)
+        }
+        listed = {
+            "next_fetch_at": after.next_fetch_at,
+            "due_shard": after.due_shard if after.next_fetch_at else None,
+        }
+        self.rows[after.source_id] = _marked(replace(self.rows[after.source_id], **changed | listed))
+        return True
+
+    def heal(self, source: Source) -> None:
+        if source.source_id in self.rows:
+            found = self.rows[source.source_id]
+            self.rows[source.source_id] = replace(found, cursor=source.cursor, lease=source.lease)
+
+    def view(self, source_id: str, viewed_at: datetime, *, unless_since: datetime) -> Viewed:
+        found = self.rows.get(source_id)
+        if found is None or (found.viewed_at and unless_since < found.viewed_at <= viewed_at):
+            return Viewed(False, found)
+        self.rows[source_id] = replace(found, viewed_at=viewed_at)
+        return Viewed(True, self.rows[source_id])
+
+    def relist(self, source: Source, *, to: datetime) -> bool:
+        found = self.rows.get(source.source_id)
+        if found is None or found.mark != source.mark:
+            return False
+        shard = str(schedule.shard_of(source.source_id, self.shards))
+        self.rows[source.source_id] = _marked(replace(found, due_shard=shard, next_fetch_at=to))
+        return True
+
+    def scan(self, *, after: str | None = None, limit: int = 100) -> SourcePage:
+        rest = [name for name in sorted(self.rows) if after is None or name > after]
+        page = rest[:limit]
+        return SourcePage(tuple(self.rows[name] for name in page), page[-1] if len(rest) > limit else None)
+
+    def _holds(self, source_id: str, token: str) -> bool:
+        found = self.rows.get(source_id)
+        return bool(found and found.lease and found.lease.token == token)
+
+    def _change(self, ref: DueRef, **fields: object) -> bool:
+        found = self.rows.get(ref.source_id)
+        if found is None or found.next_fetch_at is None:
+            return False
+        if timestamps.to_text(found.next_fetch_at) != ref.mark:
+            return False
+        self.rows[ref.source_id] = _marked(replace(found, **fields))  # type: ignore[arg-type]
+        return True
+
+
+def _marked(source: Source) -> Source:
+    mark = timestamps.to_text(source.next_fetch_at) if source.next_fetch_at else None
+    return replace(source, mark=mark)
