@@ -5,13 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from builders import NOON, SETTINGS, Clock, a_message, a_source, a_world, at, by_hand, every, rss
+from builders import NOON, SETTINGS, Clock, a_message, a_source, a_world, an_entry, at, by_hand, every, rss
 from wellspring.errors import ErrorClass, FetchError, Unavailable
 from wellspring.fetch import fetch_source
 from wellspring.http import Reply
 from wellspring.intake import BODY_LIMIT, CUT
-from wellspring.memory import MemoryQueue
+from wellspring.memory import MemoryPosts, MemoryQueue
 from wellspring.model import Lease, Status
+from wellspring.sources import Document
 
 BROKEN = FetchError(ErrorClass.HTTP_5XX, "The server answered 500.", http_status=500)
 HOURLY = every(60)
@@ -505,3 +506,15 @@ def test_where_many_publish_a_limit_leaves_no_mark_on_the_host():
     state = world.gates.hosts["someone.medium.com"]
     assert (state.failing, state.brake_until) == (None, None)
     assert world.sources.rows["a"].health.failures == 1
+
+
+def test_a_document_that_is_cut_and_could_not_be_stored_keeps_its_place():
+    class Broken(MemoryPosts):
+        def put(self, post):
+            raise OverflowError
+
+    cut = Document(entries=(an_entry(),), parser="x", cut=True, bookmark={"until_id": "9"})
+    world = replace(a_world(), posts=Broken(), parse=lambda kind, reply: cut)
+    world.sources.add(a_source())
+    assert fetched(world).status is Status.FAILED
+    assert world.sources.rows["a"].cursor.bookmark == {}

@@ -1,11 +1,12 @@
 """What concerns all sources of a host: brakes, blame, moves."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from builders import NOON, SETTINGS, a_message, a_source, a_world, at
-from wellspring import blame, hosts, moves
+from builders import NOON, SETTINGS, Clock, a_message, a_source, a_world, at
+from wellspring import blame, hosts, moves, turns
 from wellspring.errors import ErrorClass
 from wellspring.hosts import HostState, Verdict
 from wellspring.http import Reply
@@ -146,3 +147,30 @@ class TestMoves:
             self.moved(a_source(url="https://e.org/f"), reply(301, url="http://e.org/f")).url
             == "https://e.org/f"
         )
+
+    def test_secrets_stay_with_the_server_that_they_are_for(self):
+        source = a_source(
+            url=OLD,
+            config={"headers": {"Authorization": "x"}},
+            moved=Moved(url="https://new.example/feed", since=at(-WEEK)),
+        )
+        assert self.moved(source, reply(301)).url == OLD
+        near = reply(301, url="https://old.example/other")
+        since = Moved(url="https://old.example/other", since=at(-WEEK))
+        assert self.moved(replace(source, moved=since), near).url == "https://old.example/other"
+
+
+def test_a_place_that_begins_while_it_is_reserved_is_not_waited_for():
+    """Writing the reservation down takes a while, and waiting for less than nothing is an error."""
+    clock = Clock()
+    world = a_world(clock=clock)
+    world.gates.hosts["example.org"] = HostState(next_slot=at(seconds=1))
+    reserve, waited = world.gates.reserve_slot, []
+
+    def slowly(*args, **fields):
+        clock.now = at(seconds=3)
+        return reserve(*args, **fields)
+
+    world.gates.reserve_slot = slowly
+    slot = turns.take("example.org", timedelta(seconds=1), replace(world, pause=waited.append))
+    assert (slot.taken, waited) == (True, [timedelta(0)])

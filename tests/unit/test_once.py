@@ -23,7 +23,7 @@ def feed(entries, *, build="", tracking=()):
         + (f'<guid isPermaLink="false">tag:{number}</guid>' if has_id else "")
         + f"<title>Title {number}</title>"
         + f"<link>https://example.org/{number}?{escape(urlencode([('page', number), *tracking]))}</link>"
-        + f"<pubDate>Wed, 18 Nov 2026 11:{number:02d}:00 GMT</pubDate>"
+        + f"<pubDate>Wed, 18 Nov 2026 11:{number % 60:02d}:00 GMT</pubDate>"
         + f"<description>{escape(text)}</description></item>"
         for number, text, has_id in entries
     )
@@ -124,3 +124,30 @@ def test_an_id_that_is_an_address_may_carry_other_tracking():
 def test_an_id_that_all_entries_share_names_none_of_them():
     entries = [an_entry(number, entry_id="the-same") for number in (1, 2, 3)]
     assert [seen.novelty for seen in identity.sightings(entries, {})] == [Novelty.NEW] * 3
+
+
+def test_two_documents_that_are_served_in_turn_cost_no_put_and_bring_no_post():
+    one, other = [(n, f"{LONG}{n}", True) for n in range(10)], [(n, f"{LONG}{n}", True) for n in range(5, 15)]
+    world, logs = polled(feed(one), feed(other), feed(one, build="a"), feed(other, build="b"))
+    assert [log.created for log in logs] == [10, 5, 0, 0]
+    tried = []
+    world.posts.put = lambda post: tried.append(post) or False
+    message = a_message().model_copy(update={"due_at": at(90), "window_end": at(90)})
+    world.http.answers = [feed(one, build="c")]
+    world.clock.now = at(90)
+    assert fetch_source(message, world, SETTINGS, message_id="m").log.unchanged == 10
+    assert tried == []
+
+
+def test_an_entry_that_shared_its_text_and_comes_back_alone_is_no_new_one():
+    both, alone = [(1, LONG, True), (2, LONG, True)], [(2, LONG, True)]
+    _, logs = polled(feed(both), feed([(3, "Short.", True)]), feed([*alone, (3, "Short.", True)]))
+    assert [log.created for log in logs] == [2, 1, 0]
+
+
+def test_a_feed_of_many_thousands_is_read_to_its_end():
+    entries = [(n, f"{LONG}{n}", True) for n in range(5_200)]
+    long = feed(entries).replace(b"11:", b"10:")
+    _, logs = polled(*[long] * 7)
+    assert [log.created for log in logs] == [1_000] * 5 + [200, 0]
+    assert [log.status for log in logs][-2:] == ["ok", "not_modified"]

@@ -87,3 +87,7 @@ def test_the_activity_table_of_the_stack_is_the_one_in_the_code():
 def test_a_run_spreads_its_messages_until_the_next_run(expression, seconds):
     read = settings.from_environment(ENVIRONMENT | {"SCHEDULE_EXPRESSION": expression})
     assert read.plan_span == timedelta(seconds=seconds)
+
+
+def test_an_age_beyond_all_bounds_is_a_hundred_years():
+    assert settings.from_environment(ENVIRONMENT | {"MAX_AGE_DAYS": "999999"}).defaults.max_age.days == 36_600
