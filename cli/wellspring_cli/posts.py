@@ -28,7 +28,9 @@ def view(client: Client, source_id: str) -> None:
 def process(client: Client, names: Iterable[str], *, everything: bool) -> Tally:
     """Mark the named posts, or all that are listed."""
     keys = [PostKey.from_text(name) for name in names]
-    if bool(keys) == everything:
+    if keys and everything:
+        raise CliError("Name the posts to process, or say --all, but not both.")
+    if not keys and not everything:
         raise CliError("Name the posts to process, as SOURCE_ID/CONTENT_HASH, or say --all.")
     return client.mark_processed(keys) if keys else _process_all(client)
 
@@ -81,6 +83,10 @@ def _fields(post: Post) -> dict[str, Any]:
         "author": entry.author,
         "body": entry.body,
         "full_text": post.full_text,
+        "full_text_status": post.full_text_status,
+        "truncated": post.truncated,
+        "id": entry.entry_id,
+        "posted_at": to_text(post.posted_at),
         "published_at": to_text(entry.published_at) if entry.published_at else None,
         "fetched_at": to_text(post.fetched_at),
         "revision_of": post.revision_of,

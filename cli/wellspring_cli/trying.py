@@ -69,6 +69,7 @@ def as_json(tried: Trial) -> str:
         "type": tried.type,
         "error_class": tried.error_class,
         "error": tried.error,
+        "note": tried.note,
         "url": tried.url,
         "title": tried.title,
         "feeds": [{"url": feed.url, "title": feed.title} for feed in tried.feeds],
@@ -89,6 +90,8 @@ def show(tried: Trial, console: Console) -> None:
     style = "green" if tried.status in GOOD else "red"
     head = Text(f"{tried.status}", style=style) + Text(f"  type {tried.type}")
     console.print(head + Text(f": {tried.title}" if tried.title else ""), soft_wrap=True)
+    if tried.note:
+        console.print(Text(tried.note, style="yellow"), soft_wrap=True)
     if tried.error:
         console.print(Text(f"{tried.error_class}: {tried.error}", style="red"), soft_wrap=True)
     for feed in tried.feeds:

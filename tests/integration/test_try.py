@@ -241,6 +241,17 @@ def test_more_than_a_poll_stores_is_left_over(tried, tmp_path):
 def test_a_feed_that_breaks_off_is_partial(tried, tmp_path):
     told = tried(file_of(tmp_path, a_feed(item(1), item(2))[:-60]), "--json")
     assert (told.code, told.data["status"], [post["id"] for post in told.posts]) == (0, "partial", ["id-1"])
+    assert "breaks off" in told.data["note"]
+    assert "breaks off" in tried(file_of(tmp_path, a_feed(item(1), item(2))[:-60])).out
+
+
+def test_a_page_offers_its_feeds_also_where_its_type_is_named_and_in_a_file(tried, publisher, tmp_path):
+    page = a_page('<link rel="alternate" type="application/rss+xml" href="/feed.xml">')
+    publisher.pages["/page"] = html(page)
+    told = tried(publisher.url("/page"), "--type", "website", "--json")
+    assert [feed["url"] for feed in told.data["feeds"]] == [publisher.url("/feed.xml")]
+    told = tried(file_of(tmp_path, page), "--json")
+    assert [feed["url"] for feed in told.data["feeds"]] == ["/feed.xml"]
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in FEEDS.glob("*.expected.json")))

@@ -118,7 +118,7 @@ CASES = {
         filtered={"blank": 1},
     ),
     "an empty page": Case(
-        b" \n", FAILED, error=("empty", "empty document"), type="website", content_type=HTML
+        b" \n", FAILED, error=("empty", "document is empty"), type="website", content_type=HTML
     ),
     "a page of only scripts": Case(
         page("<script>document.write('hello')</script>"),

@@ -63,10 +63,8 @@ def test_the_set_is_there():
 @pytest.mark.parametrize(
     ("body", "content_type", "error_class", "told"),
     [
-        pytest.param(b"", "text/html", ErrorClass.EMPTY, "The server sent an empty document.", id="nothing"),
-        pytest.param(
-            b" \r\n\0 ", "", ErrorClass.EMPTY, "The server sent an empty document.", id="white space"
-        ),
+        pytest.param(b"", "text/html", ErrorClass.EMPTY, "The document is empty.", id="nothing"),
+        pytest.param(b" \r\n\0 ", "", ErrorClass.EMPTY, "The document is empty.", id="white space"),
         pytest.param(
             "<html><head><title>App</title></head><body></body></html>",
             "text/html",

@@ -12,7 +12,7 @@ from wellspring import inbox, timestamps, views
 from wellspring.aws import stacks
 from wellspring.aws.posts import DynamoPosts
 from wellspring.aws.sources import DynamoSources
-from wellspring.errors import InvalidInput
+from wellspring.errors import InvalidInput, Unavailable
 from wellspring.inbox import Page, Tally
 from wellspring.model import Post, PostKey
 from wellspring.ports import Posts, Sources
@@ -22,7 +22,7 @@ from wellspring.wiring import AWS
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["Client", "Page", "Post", "PostKey", "Tally"]
+__all__ = ["Client", "InvalidInput", "Page", "Post", "PostKey", "Tally", "Unavailable"]
 
 REMEMBERED = 10_000
 

@@ -138,4 +138,5 @@ def _sentence(loc: tuple[int | str, ...], message: str, value: Any, *, shows_val
     field = ".".join(str(part) for part in loc if part not in MODES)
     harmless = isinstance(value, int | float) or (shows_values and not field.startswith("headers"))
     shown = f", found {value!r}" if harmless else ""
+    message = message.removeprefix("Value error, ")
     return f"{field or 'config'}: {message[:1].lower()}{message[1:]}{shown}"

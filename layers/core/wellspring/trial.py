@@ -45,7 +45,8 @@ class Trial:
     title: str | None = None
     error_class: ErrorClass | None = None
     error: str | None = None
-    parser: str | None = None
+    note: str | None = None
+    """What a person should know of a document that could be read in part."""
     feeds: tuple[FeedLink, ...] = ()
     """Feeds that the page links to, if it is one."""
     posts: tuple[TriedPost, ...] = ()
@@ -54,12 +55,12 @@ class Trial:
 def try_url(source: Source, kind: str | None, world: World, settings: Settings) -> Trial:
     """Try a URL; without a type, find out what it is."""
     kind = kind or discovery.kind_of_url(source.url)
-    if kind:
-        return _tried(
-            replace(source, type=kind), request(replace(source, type=kind), world, settings), world, settings
-        )
-    # Asked for once: what it is shows in the answer, and the answer is what is tried.
     seen = _Kept(world.http)
+    if kind:
+        source = replace(source, type=kind)
+        trial = _tried(source, request(source, replace(world, http=seen), settings), world, settings)
+        return _with_feeds(trial, seen.reply)
+    # Asked for once: what it is shows in the answer, and the answer is what is tried.
     found = request(replace(source, type="rss"), replace(world, http=seen), settings)
     if seen.reply is None or discovery.kind_of(seen.reply) == "rss":
         return _tried(replace(source, type="rss"), found, world, settings)
@@ -84,8 +85,13 @@ def try_reply(
             world.robots.check(url)
         return reply
 
-    trial = _tried(source, request(source, world, settings, ask=ask), world, settings)
-    return replace(trial, feeds=tuple(discovery.feeds_of(reply))) if kind == "website" else trial
+    return _with_feeds(_tried(source, request(source, world, settings, ask=ask), world, settings), reply)
+
+
+def _with_feeds(trial: Trial, reply: Reply | None) -> Trial:
+    if reply is None or trial.type != "website":
+        return trial
+    return replace(trial, feeds=tuple(discovery.feeds_of(reply)))
 
 
 class _Kept:
@@ -111,9 +117,17 @@ def _tried(source: Source, poll: Poll, world: World, settings: Settings) -> Tria
         title=poll.document.title if poll.document else None,
         error_class=poll.error.error_class if poll.error else None,
         error=str(poll.error) if poll.error else None,
-        parser=poll.document.parser if poll.document else None,
+        note=_note(poll),
         posts=tuple(_post(seen, outcome, now=now) for seen, outcome in poll.outcomes),
     )
+
+
+def _note(poll: Poll) -> str | None:
+    if poll.document and poll.document.cut:
+        return "The document breaks off: what is whole would be stored, and the next poll reads it again."
+    if poll.left_over:
+        return f"{poll.left_over} more would be stored by the next polls: one poll stores 1,000 at most."
+    return None
 
 
 def _post(seen: Sighting, outcome: str, *, now: datetime) -> TriedPost:

@@ -77,7 +77,8 @@ def no_feed(document: str, reply: Reply) -> FetchError:
     """Return the error for a document that should have been a feed: it names the feed to take instead."""
     offered = _feeds(document, reply.url)
     if offered:
-        told = f"The document is a page, not a feed. It links to a feed: {urls.shown(offered[0].url)}"
+        shown = urls.shown(offered[0].url) if reply.url else offered[0].url
+        told = f"The document is a page, not a feed. It links to a feed: {shown}"
     else:
         told = (
             "The document is not a feed; open the URL in a browser and take the address of its feed instead."
@@ -98,7 +99,8 @@ def _feeds(document: str, base: str) -> list[FeedLink]:
         kind = (link.get("type") or "").partition(";")[0].strip().lower()
         if "alternate" in relation and kind in FEED_TYPES and link.get("href"):
             url = _joined(base, link.get("href"))
-            if url and url.startswith(("http://", "https://")):
+            # A file that says not where it comes from has links as they are written.
+            if url and (url.startswith(("http://", "https://")) or not base):
                 found.setdefault(url, FeedLink(url, text.line(link.get("title") or "")))
     return [*found.values()][:MOST_LINKS]
 

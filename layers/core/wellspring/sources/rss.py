@@ -34,7 +34,7 @@ def parse(reply: Reply) -> Document:
     """Return the feed's entries. Raises FetchError when the body is no feed."""
     found = decoded(reply.body, reply.headers.get("content-type", "")).lstrip("\ufeff \t\r\n")
     if not found:
-        raise FetchError(ErrorClass.EMPTY, "The server sent an empty document.", http_status=reply.status)
+        raise FetchError(ErrorClass.EMPTY, "The document is empty.", http_status=reply.status)
     if found.startswith("{"):
         return jsonfeed.parse(found, reply)
     document = _DECLARATION.sub("", found, count=1)

@@ -53,7 +53,7 @@ def parse(reply: Reply) -> Document:
         raise _refusal(ErrorClass.PARSE, "The document is no page but a file of another kind.", reply)
     document = text.clean(found)
     if not document.strip():
-        raise _refusal(ErrorClass.EMPTY, "The server sent an empty document.", reply)
+        raise _refusal(ErrorClass.EMPTY, "The document is empty.", reply)
     if discovery.is_feed(document):
         raise _refusal(
             ErrorClass.PARSE, "The document is a feed, not a page: give the source the type rss.", reply
