@@ -92,7 +92,8 @@ def _attempt(
         world.sources.release(source.source_id, token, source.lease)
 
     poll = request(page, world, settings)
-    _settle(poll, page, slot.state, message, world, settings, now=now)
+    # What the answer says about the page's host; the source itself pays for none of it.
+    blame.settle(poll, page, slot.state, message, world, settings, now=now)
     log = record.article_log(
         poll,
         page,
@@ -124,26 +125,6 @@ def _page(post: Post, source: Source) -> Source:
         headers=source.config.headers if same else {}, host_delay_seconds=source.config.host_delay_seconds
     )
     return Source(source_id=source.source_id, url=url, type="website", config=config)
-
-
-def _settle(
-    poll: Poll,
-    page: Source,
-    found: hosts.HostState,
-    message: FetchMessage,
-    world: World,
-    settings: Settings,
-    *,
-    now: datetime,
-) -> None:
-    """Write down what the answer says about the page's host; the source pays for none of it."""
-    if poll.error is None:
-        blame.settle_success(page, found, message, world)
-        return
-    retry_at = aftermath.retry_at(poll, now=now)
-    blame.source_is_charged(
-        page, poll.error.error_class, message, world, settings, now=now, retry_at=retry_at
-    )
 
 
 def _pause_source(

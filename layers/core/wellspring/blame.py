@@ -2,14 +2,35 @@
 
 from datetime import datetime
 
-from wellspring import hosts
+from wellspring import aftermath, hosts
 from wellspring.errors import ErrorClass
 from wellspring.hosts import HostState
 from wellspring.message import FetchMessage
 from wellspring.model import Source
+from wellspring.poll import Poll
 from wellspring.ports import World
 from wellspring.retries import HOST_WIDE, NETWORK
 from wellspring.settings import Settings
+
+
+def settle(
+    poll: Poll,
+    source: Source,
+    found: HostState,
+    message: FetchMessage,
+    world: World,
+    settings: Settings,
+    *,
+    now: datetime,
+) -> bool:
+    """Say whether the source pays for the poll, and write down what it says about others."""
+    if poll.error is None:
+        settle_success(source, found, message, world)
+        return True
+    retry_at = aftermath.retry_at(poll, now=now)
+    return source_is_charged(
+        source, poll.error.error_class, message, world, settings, now=now, retry_at=retry_at
+    )
 
 
 def settle_success(source: Source, found: HostState, message: FetchMessage, world: World) -> None:

@@ -4,14 +4,13 @@ The order of writes is the promise: posts, then the window, then the log, then t
 Whatever crashes in between, validators and window never run ahead of the posts they cover.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from wellspring import aftermath, articles, blame, deferral, record, schedule, timestamps, turns
 from wellspring.errors import ErrorClass, FetchError, Unavailable
-from wellspring.hosts import HostState
 from wellspring.intake import store
-from wellspring.leases import given_back_on_outage
 from wellspring.message import FetchMessage
 from wellspring.model import Lease, Source, Status
 from wellspring.poll import Poll, backtrace_of, request
@@ -37,8 +36,14 @@ def fetch_source(message: FetchMessage, world: World, settings: Settings, *, mes
     if isinstance(start, Refused):
         return deferral.refused(message, start.source, world, settings, now=started_at)
     source = start.source
-    with given_back_on_outage(source, token, world):
+    try:
         return _attempt(message, source, lease, world, settings, message_id=message_id)
+    except Unavailable:
+        # Trouble of our own must not look as if the source had ended its fetcher.
+        given_back = replace(source.lease, token=None, until=None) if source.lease else None
+        with suppress(Unavailable):
+            world.sources.release(source.source_id, token, given_back)
+        raise
 
 
 def _attempt(
@@ -63,7 +68,7 @@ def _attempt(
         _store(poll, poll.document, source, world, settings, started_at=started_at)
     elif poll.error is None:
         articles.enlist(source, (), world, settings, now=started_at)
-    charged = _settle(poll, source, slot.state, message, world, settings, now=started_at)
+    charged = blame.settle(poll, source, slot.state, message, world, settings, now=started_at)
     after = aftermath.after_attempt(poll, source, message, settings, started_at=started_at, charged=charged)
     log = record.log_of(
         poll,
@@ -145,28 +150,3 @@ def _count_crash(
     world.logs.put(record.crash_log(counted, old, kept=timedelta(days=settings.fetch_log_days)))
     world.sources.finish(ours, counted, lease.token or "")
     return counted
-
-
-def _settle(
-    poll: Poll,
-    source: Source,
-    found: HostState,
-    message: FetchMessage,
-    world: World,
-    settings: Settings,
-    *,
-    now: datetime,
-) -> bool:
-    """Say whether the source pays for the poll, and write down what it says about others."""
-    if poll.error is None:
-        blame.settle_success(source, found, message, world)
-        return True
-    return blame.source_is_charged(
-        source,
-        poll.error.error_class,
-        message,
-        world,
-        settings,
-        now=now,
-        retry_at=aftermath.retry_at(poll, now=now),
-    )
