@@ -12,7 +12,7 @@ from wellspring.aws import items
 from wellspring.aws.sources import DynamoSources
 from wellspring.model import Cursor, Source
 from wellspring.timestamps import to_text
-from wellspring_cli import local_cloud
+from wellspring_cli.local import cloud
 
 PATIENCE = 60.0
 
@@ -21,7 +21,7 @@ PATIENCE = 60.0
 class Deployed:
     """The stack through its front doors: tables, queue, functions, logs."""
 
-    stack: local_cloud.LocalStack
+    stack: cloud.LocalStack
 
     def __post_init__(self):
         self.dynamodb = self.stack.client("dynamodb")

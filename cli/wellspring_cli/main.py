@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.text import Text
 
 from wellspring.errors import WellspringError
-from wellspring_cli import demo as demo_run
-from wellspring_cli import local_cloud, project, trying
 from wellspring_cli import posts as inbox
+from wellspring_cli import trying
+from wellspring_cli.demo import run as demo_run
 from wellspring_cli.errors import CliError
+from wellspring_cli.local import cloud, project
 
 app = typer.Typer(
     help="Wellspring polls feeds when they are due and stores every new post once.",
@@ -136,14 +137,14 @@ def try_(
 def up(port: Port = project.DEFAULT_PORT, state_dir: StateDir = project.STATE_DIR) -> None:
     """Start the local cloud and deploy the stack there; what was stored is kept."""
     console = _console()
-    stack = local_cloud.up(state_dir, port, say=lambda text: console.print(text, soft_wrap=True))
+    stack = cloud.up(state_dir, port, say=lambda text: console.print(text, soft_wrap=True))
     console.print(f"The stack is deployed. The local cloud answers at {stack.endpoint_url} until: make down")
 
 
 @local.command()
 def down(state_dir: StateDir = project.STATE_DIR) -> None:
     """Stop the local cloud; what was stored is kept."""
-    if local_cloud.down(state_dir):
+    if cloud.down(state_dir):
         _console().print("The local cloud is stopped; its state is kept.")
     else:
         _console().print("No local cloud was running.")
@@ -153,12 +154,12 @@ def down(state_dir: StateDir = project.STATE_DIR) -> None:
 def status(state_dir: StateDir = project.STATE_DIR) -> None:
     """Say whether the local cloud runs, and what is deployed there."""
     console = _console()
-    running = local_cloud.running(state_dir)
+    running = cloud.running(state_dir)
     if running is None:
         console.print("No local cloud is running. Start it: make run")
         return
     console.print(f"The local cloud runs at {running.endpoint_url} (process {running.pid}).")
-    stack = local_cloud.find(state_dir)
+    stack = cloud.find(state_dir)
     if stack is None:
         console.print("No finished stack is deployed there.")
         return
@@ -166,8 +167,8 @@ def status(state_dir: StateDir = project.STATE_DIR) -> None:
         console.print(f"  {name:<20} {value}", soft_wrap=True)
 
 
-def _stack(state_dir: Path) -> local_cloud.LocalStack:
-    stack = local_cloud.find(state_dir)
+def _stack(state_dir: Path) -> cloud.LocalStack:
+    stack = cloud.find(state_dir)
     if stack is None:
         raise CliError("No local cloud with a deployed stack is running. Start it: make run")
     return stack

@@ -11,8 +11,8 @@ from rich.text import Text
 from wellspring.aws import stacks
 from wellspring.client import Client, Page, Post, PostKey, Tally
 from wellspring.timestamps import to_text
-from wellspring_cli.deployment import STACK, LocalStack
 from wellspring_cli.errors import CliError
+from wellspring_cli.local.deployment import STACK, LocalStack
 
 
 def open_client(stack: LocalStack) -> Client:

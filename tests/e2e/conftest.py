@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from deployed import Deployed
-from wellspring_cli import local_cloud
+from wellspring_cli.local import cloud
 from x_server import XServer
 
 
@@ -31,10 +31,10 @@ def deployed(state_dir, x):
 
 def running(state_dir, parameters):
     try:
-        stack = local_cloud.up(state_dir, free_port(), say=lambda text: None, parameters=parameters)
+        stack = cloud.up(state_dir, free_port(), say=lambda text: None, parameters=parameters)
         yield Deployed(stack)
     finally:
-        local_cloud.down(state_dir)
+        cloud.down(state_dir)
 
 
 def free_port():

@@ -18,11 +18,13 @@ from builders import NOON, URL, a_post, an_entry, at
 from wellspring.aws.logs import DynamoFetchLogs
 from wellspring.aws.posts import DynamoPosts
 from wellspring.model import FetchLog, Status
-from wellspring_cli import demo_publisher, deployment, emulator, emulator_gaps, local_cloud, main, project
-from wellspring_cli.demo_publisher import Publisher, open_publisher
-from wellspring_cli.demo_watch import Watch
-from wellspring_cli.deployment import clear_unfinished
+from wellspring_cli import main
+from wellspring_cli.demo import publisher
+from wellspring_cli.demo.publisher import Publisher, open_publisher
+from wellspring_cli.demo.watch import Watch
 from wellspring_cli.errors import CliError
+from wellspring_cli.local import cloud, deployment, emulator, emulator_gaps, project
+from wellspring_cli.local.deployment import clear_unfinished
 
 LOOPBACK = project.LOOPBACK
 
@@ -42,7 +44,7 @@ def free_port():
 def state_dir(tmp_path):
     folder = tmp_path / "state"
     yield folder
-    local_cloud.down(folder)
+    cloud.down(folder)
 
 
 def sqs(running):
@@ -66,13 +68,13 @@ def alive(pid):
 
 def test_a_stopped_cloud_leaves_no_process_and_no_open_port(state_dir, port):
     running = emulator.start(state_dir, port)
-    assert local_cloud.running(state_dir) == running
+    assert cloud.running(state_dir) == running
     assert emulator.port_is_taken(port)
-    assert local_cloud.down(state_dir)
+    assert cloud.down(state_dir)
     assert not alive(running.pid)
     assert not emulator.port_is_taken(port)
     assert not emulator.record_file(state_dir).exists()
-    assert not local_cloud.down(state_dir)
+    assert not cloud.down(state_dir)
 
 
 def test_a_second_start_finds_the_running_cloud(state_dir, port):
@@ -84,18 +86,18 @@ def test_a_running_cloud_is_not_moved_to_another_port(state_dir, port):
     running = emulator.start(state_dir, port)
     with pytest.raises(CliError, match=f"runs already on port {port}.*make down"):
         emulator.start(state_dir, free_port())
-    assert local_cloud.running(state_dir) == running
+    assert cloud.running(state_dir) == running
 
 
 def test_a_cloud_without_a_stack_has_none_to_find(state_dir, port):
-    assert local_cloud.find(state_dir) is None
+    assert cloud.find(state_dir) is None
     emulator.start(state_dir, port)
-    assert local_cloud.find(state_dir) is None
+    assert cloud.find(state_dir) is None
 
 
 def test_the_state_is_kept_and_moves_with_the_port(state_dir, port):
     sqs(emulator.start(state_dir, port)).create_queue(QueueName="kept")
-    local_cloud.down(state_dir)
+    cloud.down(state_dir)
     other = free_port()
     (kept,) = sqs(emulator.start(state_dir, other)).list_queues()["QueueUrls"]
     assert kept.endswith("/kept")
@@ -126,7 +128,7 @@ def test_a_kill_loses_only_the_last_seconds(state_dir, port):
 def test_a_stale_record_is_replaced(state_dir, port, record):
     state_dir.mkdir()
     emulator.record_file(state_dir).write_text(record, encoding="utf-8")
-    assert local_cloud.running(state_dir) is None
+    assert cloud.running(state_dir) is None
     running = emulator.start(state_dir, port)
     assert json.loads(emulator.record_file(state_dir).read_text())["pid"] == running.pid
 
@@ -293,9 +295,9 @@ def test_the_publisher_keeps_its_port(state_dir):
 
 def test_a_new_publisher_takes_the_first_free_port(state_dir, port, monkeypatch):
     with Publisher() as other:
-        monkeypatch.setattr(demo_publisher, "PORTS", (other.port, port))
-        with open_publisher(state_dir) as publisher:
-            assert publisher.port == port
+        monkeypatch.setattr(publisher, "PORTS", (other.port, port))
+        with open_publisher(state_dir) as opened:
+            assert opened.port == port
 
 
 @pytest.mark.parametrize("given", ["abc", "", "0", "65536", "-1", "4566.5", "٤٥٦٦"])

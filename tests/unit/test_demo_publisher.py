@@ -7,9 +7,9 @@ from io import BytesIO
 import feedparser
 import pytest
 
-from wellspring_cli import demo_feeds as feeds
-from wellspring_cli.demo_publisher import respond
-from wellspring_cli.demo_sources import SOURCES
+from wellspring_cli.demo import feeds
+from wellspring_cli.demo.publisher import respond
+from wellspring_cli.demo.sources import SOURCES
 
 HOME = "http://127.0.0.1:8420"
 NOW = datetime(2026, 11, 18, 12, 0, 10, tzinfo=UTC)

@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.console import Console
 
-from wellspring_cli import demo_diagnosis
-from wellspring_cli.demo import is_done
-from wellspring_cli.demo_view import (
+from wellspring_cli.demo import diagnosis, is_done
+from wellspring_cli.demo.view import (
     Attempt,
     Planned,
     StoredPost,
@@ -17,7 +16,7 @@ from wellspring_cli.demo_view import (
     post_line,
     summary_table,
 )
-from wellspring_cli.demo_watch import read_planned
+from wellspring_cli.demo.watch import read_planned
 
 NOW = datetime(2026, 11, 18, 12, 0, 10, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)
@@ -142,4 +141,4 @@ def test_the_demo_is_done_when_the_stack_has_shown_that_it_works(watch, added, d
     ],
 )
 def test_a_demo_that_fails_says_what_did_not_happen(watch, words):
-    assert demo_diagnosis.complaint(watch, BOTH, timedelta(seconds=120)).startswith(words)
+    assert diagnosis.complaint(watch, BOTH, timedelta(seconds=120)).startswith(words)

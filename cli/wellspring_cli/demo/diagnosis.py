@@ -9,9 +9,10 @@ from pathlib import Path
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from wellspring_cli import demo_view, emulator
-from wellspring_cli.demo_watch import Watch
-from wellspring_cli.deployment import LocalStack
+from wellspring_cli.demo import view
+from wellspring_cli.demo.watch import Watch
+from wellspring_cli.local import emulator
+from wellspring_cli.local.deployment import LocalStack
 
 LINES = 8
 LINE_LIMIT = 400
@@ -35,7 +36,7 @@ def complaint(watch: Watch, added: Collection[str], patience: timedelta) -> str:
 def report(stack: LocalStack, watch: Watch, state_dir: Path) -> Iterator[str]:
     """Yield everything that helps to find out why."""
     yield f"Attempts of this run: {len(watch.attempts)}; the last:"
-    yield from (f"  {demo_view.attempt_line(attempt).plain}" for attempt in watch.attempts[-LINES:])
+    yield from (f"  {view.attempt_line(attempt).plain}" for attempt in watch.attempts[-LINES:])
     for name, output in (("fetch queue", "FetchQueueUrl"), ("dead-letter queue", "DeadLetterQueueUrl")):
         yield f"Messages in the {name}: {_depth(stack, output)}"
     for name, output in (("planner", "PlannerLogGroup"), ("fetcher", "FetcherLogGroup")):

@@ -17,11 +17,12 @@ from rich.text import Text
 from wellspring import timestamps
 from wellspring.errors import InvalidInput, Unavailable
 from wellspring.message import FetchMessage
-from wellspring_cli import demo_diagnosis, demo_sources, demo_view, emulator, local_cloud, project
-from wellspring_cli.demo_publisher import open_publisher
-from wellspring_cli.demo_watch import Watch
-from wellspring_cli.deployment import LocalStack
+from wellspring_cli.demo import diagnosis, sources, view
+from wellspring_cli.demo.publisher import open_publisher
+from wellspring_cli.demo.watch import Watch
 from wellspring_cli.errors import CliError
+from wellspring_cli.local import cloud, emulator, project
+from wellspring_cli.local.deployment import LocalStack
 
 POLL_SECONDS = 1.0
 PATIENCE = timedelta(seconds=120)
@@ -48,10 +49,8 @@ def run(state_dir: Path, port: int, *, once: bool, console: Console) -> None:
 
 def fetch_by_hand(stack: LocalStack, source_id: str) -> None:
     """Put a message on the queue that fetches the source now, whatever its schedule says."""
-    if not demo_sources.open_table(stack).read([source_id]):
-        raise InvalidInput(
-            f"There is no source {source_id!r}. The demo has: {', '.join(demo_sources.SOURCE_IDS)}"
-        )
+    if not sources.open_table(stack).read([source_id]):
+        raise InvalidInput(f"There is no source {source_id!r}. The demo has: {', '.join(sources.SOURCE_IDS)}")
     message = FetchMessage(source_id=source_id, manual=True)
     stack.client("sqs").send_message(QueueUrl=stack.outputs["FetchQueueUrl"], MessageBody=message.to_text())
 
@@ -71,16 +70,16 @@ def _run(state_dir: Path, port: int, *, once: bool, console: Console) -> None:
     # The feeds come first and go last: a fetcher that found them closed would blame them for it.
     with open_publisher(state_dir) as publisher, _stack(state_dir, port, console) as stack:
         _say(console, f"Six feeds live at {publisher.home}: good, quiet, moved and broken ones.")
-        added = demo_sources.add_missing(stack, publisher.home, now=timestamps.now())
+        added = sources.add_missing(stack, publisher.home, now=timestamps.now())
         for source in added:
-            _say(console, f"  {source.source_id:<{demo_view.SOURCE_WIDTH}} {source.shows}")
+            _say(console, f"  {source.source_id:<{view.SOURCE_WIDTH}} {source.shows}")
         if not added:
             _say(console, "They are stored as sources since an earlier run, which this one goes on from.")
         _wake_planner(stack, console)
-        watch = Watch(stack, demo_sources.SOURCE_IDS, since=began)
+        watch = Watch(stack, sources.SOURCE_IDS, since=began)
         if once:
             _show_until_done(watch, stack, state_dir, [source.source_id for source in added], console)
-            console.print(demo_view.summary_table(watch.summaries()))
+            console.print(view.summary_table(watch.summaries()))
             _tell_what_next(console)
         else:
             _tell_what_to_try(stack, state_dir, console)
@@ -93,13 +92,13 @@ def _run(state_dir: Path, port: int, *, once: bool, console: Console) -> None:
 def _stack(state_dir: Path, port: int, console: Console) -> Iterator[LocalStack]:
     emulator.start(state_dir, port)
     try:
-        yield local_cloud.up(state_dir, port, say=lambda text: _say(console, text))
+        yield cloud.up(state_dir, port, say=lambda text: _say(console, text))
     finally:
         interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             _say(console, "Stopping the local cloud; it saves its state.")
         finally:
-            local_cloud.down(state_dir)
+            cloud.down(state_dir)
             signal.signal(signal.SIGINT, interrupted)
 
 
@@ -115,7 +114,7 @@ def _wake_planner(stack: LocalStack, console: Console) -> None:
     )
     told = answer["Payload"].read().decode(errors="replace")
     if "FunctionError" in answer or "error" in json.loads(told):
-        log = "\n".join(demo_diagnosis.log_tail(stack, "PlannerLogGroup"))
+        log = "\n".join(diagnosis.log_tail(stack, "PlannerLogGroup"))
         raise CliError(f"The planner failed: {told}\nIts log ends with:\n{log}")
 
 
@@ -128,23 +127,23 @@ def _show_until_done(
         if is_done(watch, added):
             return
         if timestamps.now() > deadline:
-            for line in demo_diagnosis.report(stack, watch, state_dir):
+            for line in diagnosis.report(stack, watch, state_dir):
                 _say(console, line)
-            raise CliError(demo_diagnosis.complaint(watch, added, PATIENCE))
+            raise CliError(diagnosis.complaint(watch, added, PATIENCE))
         time.sleep(POLL_SECONDS)
 
 
 def _show_news(watch: Watch, console: Console) -> None:
     for planned in watch.look_at_planner():
-        _say(console, demo_view.planned_line(planned))
+        _say(console, view.planned_line(planned))
     for attempt, posts in watch.look():
-        _say(console, demo_view.attempt_line(attempt))
+        _say(console, view.attempt_line(attempt))
         for post in posts:
-            _say(console, demo_view.post_line(post))
+            _say(console, view.post_line(post))
 
 
 def _tell_what_to_try(stack: LocalStack, state_dir: Path, console: Console) -> None:
-    source_id = demo_sources.SOURCE_IDS[0]
+    source_id = sources.SOURCE_IDS[0]
     message = FetchMessage(source_id=source_id, manual=True).to_text()
     elsewhere = "" if state_dir == project.STATE_DIR else f" --state-dir {state_dir}"
     _say(console, "What to try meanwhile, in another terminal: a fetch by hand,")

@@ -16,8 +16,8 @@ import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from wellspring_cli import emulator_gaps, project
 from wellspring_cli.errors import CliError
+from wellspring_cli.local import emulator_gaps, project
 
 STACK = "wellspring"
 BUCKET_STACK = "aws-sam-cli-managed-default"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from wellspring_cli import deployment, project
-from wellspring_cli.deployment import LocalStack, Say
-from wellspring_cli.emulator import Running, running, start, stop
+from wellspring_cli.local import deployment, project
+from wellspring_cli.local.deployment import LocalStack, Say
+from wellspring_cli.local.emulator import Running, running, start, stop
 
 __all__ = ["LocalStack", "Running", "down", "find", "running", "start", "stop", "up"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wellspring_cli.errors import CliError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 STATE_DIR = ROOT / ".wellspring"
 TOOLS = ROOT / ".tools"
 DEFAULT_PORT = 4566

@@ -11,9 +11,9 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from wellspring_cli import demo_feeds as feeds
+from wellspring_cli.demo import feeds
 from wellspring_cli.errors import CliError
-from wellspring_cli.project import LOOPBACK
+from wellspring_cli.local.project import LOOPBACK
 
 RSS = "application/rss+xml; charset=utf-8"
 ATOM = "application/atom+xml; charset=utf-8"

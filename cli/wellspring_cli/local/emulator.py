@@ -13,8 +13,8 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-from wellspring_cli import emulator_gaps, project
 from wellspring_cli.errors import CliError
+from wellspring_cli.local import emulator_gaps, project
 
 WRAPPER = Path(__file__).with_name("ministack_wrapper.py")
 START_SECONDS = 30.0

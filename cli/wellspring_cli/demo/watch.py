@@ -10,8 +10,8 @@ from typing import Any
 from wellspring import timestamps
 from wellspring.aws import items
 from wellspring.aws.posts import WINDOW
-from wellspring_cli.demo_view import Attempt, Planned, StoredPost, Summary
-from wellspring_cli.deployment import LocalStack
+from wellspring_cli.demo.view import Attempt, Planned, StoredPost, Summary
+from wellspring_cli.local.deployment import LocalStack
 
 
 class Watch:

@@ -8,7 +8,7 @@ from datetime import datetime
 from wellspring import config
 from wellspring.aws.sources import DynamoSources
 from wellspring.model import Source
-from wellspring_cli.deployment import LocalStack
+from wellspring_cli.local.deployment import LocalStack
 
 ALWAYS: dict[str, object] = {"mode": "always"}
 EACH_MINUTE: dict[str, object] = {"mode": "interval", "every_minutes": 1}
