@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.console import Console
 
-from wellspring_cli.demo import diagnosis, is_done
+from wellspring_cli.demo import diagnosis
+from wellspring_cli.demo.run import is_done
 from wellspring_cli.demo.view import (
     Attempt,
     Planned,

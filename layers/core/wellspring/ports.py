@@ -113,6 +113,15 @@ class Sources(Protocol):
     def relist(self, source: Source, *, to: datetime) -> bool:
         """Enter a source in the due index at a time, unless somebody moved it since it was read."""
 
+    def edit(self, before: Source, after: Source, *, now: datetime) -> bool:
+        """Write what a person changed, its place in the schedule included.
+
+        False when the source is being fetched, or was moved or removed, since it was read: read it again.
+        """
+
+    def remove(self, source_id: str) -> bool:
+        """Delete a source; False when there is none."""
+
     def scan(self, *, after: str | None = None, limit: int = 100) -> SourcePage:
         """Return sources in no order, page by page."""
 
@@ -141,6 +150,13 @@ class Marking(StrEnum):
     DONE = "done"
     ALREADY = "already"
     UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class PostPage:
+    keys: tuple[PostKey, ...]
+    after: str | None = None
+    """Where the next page begins; None on the last."""
 
 
 class Posts(Protocol):
@@ -184,6 +200,15 @@ class Posts(Protocol):
     def put_article(self, key: PostKey, status: FullText, text: str | None) -> bool:
         """Store a post's full text, or that there is none; False when it has one or is gone."""
 
+    def newest(self, source_id: str, *, after: str | None = None, limit: int = 100) -> PostPage:
+        """Return names of a source's posts, the newest first, page by page."""
+
+    def count(self, source_id: str) -> int:
+        """Say how many posts of a source are stored."""
+
+    def erase(self, source_id: str) -> int:
+        """Delete all that is stored of a source, and say how many posts that were."""
+
     def backlog(self, source_id: str) -> Backlog:
         """Return the line of posts that wait for their full text."""
 
@@ -194,6 +219,9 @@ class Posts(Protocol):
 class FetchLogs(Protocol):
     def put(self, log: FetchLog) -> bool:
         """Write the row of an attempt, once: False when it is there already."""
+
+    def newest(self, source_id: str, *, before: datetime | None = None, limit: int = 20) -> list[FetchLog]:
+        """Return the rows of a source's attempts that began before a moment, the newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +269,9 @@ class Gates(Protocol):
 
     def reserve_slot(self, host: str, *, at: datetime, until: datetime) -> Slot:
         """Take the place that begins at this time, unless somebody else has taken it meanwhile."""
+
+    def host(self, host: str) -> HostState:
+        """Return what is known of a host."""
 
     def host_failed(self, host: str, source_id: str, *, window: datetime | None) -> HostState:
         """Note a failure; the answer is the host as it was before it, whatever others do meanwhile."""

@@ -71,6 +71,9 @@ class DynamoGates:
         )
         return Slot(found.done, _host_state(found.item))
 
+    def host(self, host: str) -> HostState:
+        return _host_state(self._read(_host_key(host), "Reading what is known of a host"))
+
     def host_failed(self, host: str, source_id: str, *, window: datetime | None) -> HostState:
         update = "SET #failing = if_not_exists(#failing, :source)"
         values: dict[str, object] = {":source": source_id}
@@ -98,9 +101,7 @@ class DynamoGates:
             None,
             {":hosts": hosts, ":expires_at": _expiry(window_end)},
         )
-        with told_as_unavailable("Reading whether failures are frozen"):
-            answer = self._client.get_item(TableName=self._table, Key=items.encode({"gate": OUTAGE}))
-        return bool(items.decode(answer.get("Item", {})).get("frozen"))
+        return bool(self._read(OUTAGE, "Reading whether failures are frozen").get("frozen"))
 
     def report_down(self, window_end: datetime) -> bool:
         window = self._change(_window_key(window_end), "ADD #down :one", None, {":one": 1}).item
@@ -113,9 +114,7 @@ class DynamoGates:
         self._change(OUTAGE, "REMOVE #frozen", None, {})
 
     def checkpoint(self, gate: str) -> Checkpoint:
-        with told_as_unavailable("Reading a checkpoint"):
-            answer = self._client.get_item(TableName=self._table, Key=items.encode({"gate": gate}))
-        found = items.decode(answer.get("Item", {}))
+        found = self._read(gate, "Reading a checkpoint")
         began_at = found.get("began_at")
         return Checkpoint(timestamps.from_text(began_at) if began_at else None, found.get("after"))
 
@@ -123,6 +122,11 @@ class DynamoGates:
         item = {"gate": gate, "began_at": checkpoint.began_at, "after": checkpoint.after}
         with told_as_unavailable("Writing a checkpoint"):
             self._client.put_item(TableName=self._table, Item=items.encode(item))
+
+    def _read(self, gate: str, what: str) -> dict[str, Any]:
+        with told_as_unavailable(what):
+            answer = self._client.get_item(TableName=self._table, Key=items.encode({"gate": gate}))
+        return items.decode(answer.get("Item", {}))
 
     def _change(
         self,

@@ -1,5 +1,6 @@
 """Owns the Posts table: posts under their content hash, and each source's window of seen entries."""
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from wellspring.aws.writes import delete_if, put_if, update_and_tell, update_if
 from wellspring.backlog import Backlog
 from wellspring.errors import Unavailable
 from wellspring.model import FullText, Post, PostKey, Window
-from wellspring.ports import Marking, PendingPage, PendingRef
+from wellspring.ports import Marking, PendingPage, PendingRef, PostPage
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 WINDOW = "window"
 BACKLOG = "waiting"
 INDEX = "pending"
+BY_TIME = "by_time"
+DELETE_LIMIT = 25
 READ_ROUNDS = 8
 
 
@@ -152,6 +155,64 @@ class DynamoPosts:
         return update_if(
             self._client, self._table, stored.key_fields(key), update, condition, values, what=what
         )
+
+    def newest(self, source_id: str, *, after: str | None = None, limit: int = 100) -> PostPage:
+        start: dict[str, Any] = {"ExclusiveStartKey": json.loads(after)} if after else {}
+        page = self._by_time(source_id, ScanIndexForward=False, Limit=limit, **start)
+        last = page.get("LastEvaluatedKey")
+        keys = tuple(PostKey(source_id, items.decode(row)["content_hash"]) for row in page["Items"])
+        return PostPage(keys, json.dumps(last) if last else None)
+
+    def count(self, source_id: str) -> int:
+        found = 0
+        start: dict[str, Any] = {}
+        while True:
+            page = self._by_time(source_id, Select="COUNT", **start)
+            found += int(page["Count"])
+            if "LastEvaluatedKey" not in page:
+                return found
+            start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+    def erase(self, source_id: str) -> int:
+        erased = 0
+        condition = "#source_id = :source"
+        while True:
+            with told_as_unavailable("Looking for what is stored of a source"):
+                page = self._client.query(
+                    TableName=self._table,
+                    KeyConditionExpression=condition,
+                    ProjectionExpression="#source_id, #content_hash",
+                    ExpressionAttributeNames=items.names(condition, "#content_hash"),
+                    ExpressionAttributeValues=items.encode({":source": source_id}),
+                    ConsistentRead=True,
+                    Limit=DELETE_LIMIT,
+                )
+            if not page["Items"]:
+                return erased
+            self._delete(page["Items"])
+            names = (items.decode(row)["content_hash"] for row in page["Items"])
+            erased += sum(name not in (WINDOW, BACKLOG) for name in names)
+
+    def _delete(self, keys: Sequence[items.Item]) -> None:
+        wanted: Any = {self._table: [{"DeleteRequest": {"Key": key}} for key in keys]}
+        with told_as_unavailable("Deleting posts"):
+            for _ in range(READ_ROUNDS):
+                wanted = self._client.batch_write_item(RequestItems=wanted).get("UnprocessedItems")
+                if not wanted:
+                    return
+        raise Unavailable("Deleting posts failed: the table is throttled.")
+
+    def _by_time(self, source_id: str, **given: Any) -> Any:
+        condition = "#source_id = :source"
+        with told_as_unavailable("Reading a source's posts"):
+            return self._client.query(
+                TableName=self._table,
+                IndexName=BY_TIME,
+                KeyConditionExpression=condition,
+                ExpressionAttributeNames=items.names(condition),
+                ExpressionAttributeValues=items.encode({":source": source_id}),
+                **given,
+            )
 
     def backlog(self, source_id: str) -> Backlog:
         with told_as_unavailable("Reading the line for full texts"):

@@ -7,7 +7,7 @@ from typing import Any
 from wellspring import config, timestamps
 from wellspring.aws import items
 from wellspring.errors import ErrorClass
-from wellspring.model import Cursor, Health, Lease, Moved, Pace, Source
+from wellspring.model import Config, Cursor, Health, Lease, Moved, Pace, Source
 
 KINDS: dict[type, str] = {str: "another text", dict: "a map", list: "a list", bytes: "bytes"}
 
@@ -25,7 +25,7 @@ def item_of(source: Source) -> items.Item:
             "viewed_at": source.viewed_at,
             "previous_url": source.previous_url,
             "moved": moved_fields(source.moved) if source.moved else None,
-            "config": source.config.model_dump(exclude_defaults=True),
+            "config": config_fields(source.config),
             "cursor": cursor_fields(source.cursor),
             "health": health_fields(source.health),
             "pace": pace_fields(source.pace),
@@ -34,6 +34,10 @@ def item_of(source: Source) -> items.Item:
             "due_shard": source.due_shard,
         }
     )
+
+
+def config_fields(given: Config) -> dict[str, object]:
+    return given.model_dump(exclude_defaults=True)
 
 
 def cursor_fields(cursor: Cursor) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """Owns the Sources table: the due index, the lease, and what an attempt leaves on a source."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from wellspring import schedule, timestamps
 from wellspring.aws import items
 from wellspring.aws import source_items as stored
 from wellspring.aws.faults import CONDITION_FAILED, code, told_as_unavailable
-from wellspring.aws.writes import put_if, update_and_tell, update_if
+from wellspring.aws.writes import delete_if, put_if, update_and_tell, update_if
 from wellspring.model import Lease, Source
 from wellspring.ports import DuePage, DueRef, Refused, SourcePage, Started, Viewed
 
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 INDEX = "due"
 READ_ROUNDS = 5
 
+NOT_FETCHED = "(attribute_not_exists(#lease.#until) OR #lease.#until <= :now)"
 MAY_START = (
     "attribute_exists(#source_id)"
     " AND (attribute_not_exists(#enabled) OR #enabled <> :no)"
-    " AND (attribute_not_exists(#lease.#until) OR #lease.#until <= :now)"
+    f" AND {NOT_FETCHED}"
     " AND (attribute_not_exists(#lease.#free_at) OR #lease.#free_at <= :now)"
 )
 # What a person wrote there instead of a time counts as no view, like a time in the future.
@@ -39,7 +40,10 @@ MAPS: dict[str, Callable[[Any], object]] = {
     "pace": stored.pace_fields,
     "lease": stored.lease_fields,
     "moved": stored.moved_fields,
+    "config": stored.config_fields,
 }
+FETCHED = ("cursor", "health", "pace", "lease", "moved", "url", "previous_url", "title", "enabled")
+EDITABLE = (*(name for name in FETCHED if name != "lease"), "type", "owner_id", "config")
 NOT_PASSED = " AND (attribute_not_exists(#cursor.#last_polled_at) OR #cursor.#last_polled_at < :window_end)"
 NOT_DONE = " AND (attribute_not_exists(#cursor.#due_at) OR #cursor.#due_at < :due_at)"
 
@@ -153,14 +157,35 @@ class DynamoSources:
             "next_fetch_at": after.next_fetch_at,
             "due_shard": after.due_shard if after.next_fetch_at else None,
         }
-        for name, fields_of in MAPS.items():
-            old, new = getattr(before, name), getattr(after, name)
-            if old != new:
-                fields[name] = fields_of(new) if new else None
-        for name in ("url", "previous_url", "title", "enabled"):
-            if getattr(before, name) != getattr(after, name):
-                fields[name] = getattr(after, name)
+        fields |= _differences(before, after, FETCHED)
         return self._write(after.source_id, token, fields, what="Finishing a fetch")
+
+    def edit(self, before: Source, after: Source, *, now: datetime) -> bool:
+        listed = after.next_fetch_at is not None
+        fields: dict[str, object] = {
+            "next_fetch_at": after.next_fetch_at,
+            "due_shard": str(schedule.shard_of(after.source_id, self._shards)) if listed else None,
+        }
+        fields |= _differences(before, after, EDITABLE)
+        unmoved = "#next_fetch_at = :mark" if before.mark else "attribute_not_exists(#next_fetch_at)"
+        update, values = _setting(fields)
+        return self._update(
+            after.source_id,
+            update,
+            f"attribute_exists(#source_id) AND {unmoved} AND {NOT_FETCHED}",
+            values | {":now": now} | ({":mark": before.mark} if before.mark else {}),
+            what="Changing a source",
+        )
+
+    def remove(self, source_id: str) -> bool:
+        return delete_if(
+            self._client,
+            self._table,
+            {"source_id": source_id},
+            "attribute_exists(#source_id)",
+            {},
+            what="Removing a source",
+        )
 
     def heal(self, source: Source) -> None:
         lease = stored.lease_fields(source.lease) if source.lease else {}
@@ -205,19 +230,31 @@ class DynamoSources:
 
     def _write(self, source_id: str, token: str, fields: Mapping[str, object], *, what: str) -> bool:
         """Set fields and remove those that are None, as long as the lease is ours."""
-        kept = {name: found for name, found in fields.items() if found is not None}
-        gone = [name for name, found in fields.items() if found is None]
-        sets = "SET " + ", ".join(f"#{name} = :{name}" for name in kept) if kept else ""
-        removes = "REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
-        values = {f":{name}": found for name, found in kept.items()} | {":token": token}
-        update = f"{sets} {removes}".strip()
-        return self._update(source_id, update, "#lease.#token = :token", values, what=what)
+        update, values = _setting(fields)
+        return self._update(
+            source_id, update, "#lease.#token = :token", values | {":token": token}, what=what
+        )
 
     def _update(
         self, source_id: str, update: str, condition: str, values: Mapping[str, object], *, what: str
     ) -> bool:
         key = {"source_id": source_id}
         return update_if(self._client, self._table, key, update, condition, values, what=what)
+
+
+def _setting(fields: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+    """Return the update that sets fields and removes those that are None, and its values."""
+    kept = {name: found for name, found in fields.items() if found is not None}
+    gone = [name for name, found in fields.items() if found is None]
+    sets = "SET " + ", ".join(f"#{name} = :{name}" for name in kept) if kept else ""
+    removes = "REMOVE " + ", ".join(f"#{name}" for name in gone) if gone else ""
+    return f"{sets} {removes}".strip(), {f":{name}": found for name, found in kept.items()}
+
+
+def _differences(before: Source, after: Source, names: Iterable[str]) -> dict[str, object]:
+    """Return the fields that differ, as they are stored."""
+    changed = {name: getattr(after, name) for name in names if getattr(before, name) != getattr(after, name)}
+    return {name: MAPS[name](new) if new and name in MAPS else new for name, new in changed.items()}
 
 
 def _refused_or_ours(source: Source | None, lease: Lease) -> Started | Refused:

@@ -121,6 +121,7 @@ def delete_if(
     what: str,
 ) -> bool:
     """Delete an item; False when the condition does not hold."""
+    given: dict[str, Any] = {"ExpressionAttributeValues": items.encode(values)} if values else {}
     with told_as_unavailable(what):
         try:
             client.delete_item(
@@ -128,7 +129,7 @@ def delete_if(
                 Key=items.encode(key),
                 ConditionExpression=condition,
                 ExpressionAttributeNames=items.names(condition),
-                ExpressionAttributeValues=items.encode(values),
+                **given,
             )
         except ClientError as error:
             if code(error) != CONDITION_FAILED:

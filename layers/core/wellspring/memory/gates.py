@@ -50,6 +50,9 @@ class MemoryGates:
         self.hosts[host] = replace(state, next_slot=until)
         return Slot(True, state)
 
+    def host(self, host: str) -> HostState:
+        return self.hosts.get(host, HostState())
+
     def host_failed(self, host: str, source_id: str, *, window: datetime | None) -> HostState:
         before = self.hosts.get(host, HostState())
         self.hosts[host] = replace(

@@ -12,6 +12,7 @@ from wellspring.ports import (
     Marking,
     PendingPage,
     PendingRef,
+    PostPage,
 )
 
 K = TypeVar("K")
@@ -104,6 +105,27 @@ class MemoryPosts:
         self.rows[(key.source_id, key.content_hash)] = replace(found, full_text_status=status, full_text=text)
         return True
 
+    def newest(self, source_id: str, *, after: str | None = None, limit: int = 100) -> PostPage:
+        listed = sorted(
+            (f"{timestamps.to_text(post.posted_at)} {post.content_hash}", post.key)
+            for post in self.rows.values()
+            if post.source_id == source_id
+        )
+        rest = [(mark, key) for mark, key in reversed(listed) if after is None or mark < after]
+        page = rest[:limit]
+        return PostPage(tuple(key for _, key in page), page[-1][0] if len(rest) > limit else None)
+
+    def count(self, source_id: str) -> int:
+        return sum(owner == source_id for owner, _ in self.rows)
+
+    def erase(self, source_id: str) -> int:
+        gone = [key for key in self.rows if key[0] == source_id]
+        for key in gone:
+            del self.rows[key]
+        self.windows.pop(source_id, None)
+        self.backlogs.pop(source_id, None)
+        return len(gone)
+
     def backlog(self, source_id: str) -> Backlog:
         return self.backlogs.get(source_id, Backlog())
 
@@ -120,6 +142,16 @@ class MemoryFetchLogs:
 
     def put(self, log: FetchLog) -> bool:
         return _put_once(self.rows, (log.source_id, log.started_at), log)
+
+    def newest(self, source_id: str, *, before: datetime | None = None, limit: int = 20) -> list[FetchLog]:
+        if limit < 1:
+            raise ValueError("at least one row is read")
+        found = (
+            log
+            for (owner, started_at), log in self.rows.items()
+            if owner == source_id and (before is None or started_at < before)
+        )
+        return sorted(found, key=lambda log: log.started_at, reverse=True)[:limit]
 
 
 def _put_once(rows: dict[K, V], key: K, row: V) -> bool:

@@ -27,6 +27,7 @@ WRITTEN = (
     "title",
     "enabled",
 )
+EDITABLE = (*(name for name in WRITTEN if name != "lease"), "type", "owner_id", "config")
 
 
 @dataclass
@@ -129,6 +130,25 @@ class MemorySources:
         self.rows[source.source_id] = _marked(replace(found, due_shard=shard, next_fetch_at=to))
         return True
 
+    def edit(self, before: Source, after: Source, *, now: datetime) -> bool:
+        found = self.rows.get(before.source_id)
+        if found is None or found.mark != before.mark or _is_fetched(found, now):
+            return False
+        changed = {
+            name: getattr(after, name) for name in EDITABLE if getattr(before, name) != getattr(after, name)
+        }
+        listed = {
+            "next_fetch_at": after.next_fetch_at,
+            "due_shard": str(schedule.shard_of(after.source_id, self.shards))
+            if after.next_fetch_at
+            else None,
+        }
+        self.rows[before.source_id] = _marked(replace(found, **changed | listed))
+        return True
+
+    def remove(self, source_id: str) -> bool:
+        return self.rows.pop(source_id, None) is not None
+
     def scan(self, *, after: str | None = None, limit: int = 100) -> SourcePage:
         rest = [name for name in sorted(self.rows) if after is None or name > after]
         page = rest[:limit]
@@ -146,6 +166,10 @@ class MemorySources:
             return False
         self.rows[ref.source_id] = _marked(replace(found, **fields))  # type: ignore[arg-type]
         return True
+
+
+def _is_fetched(source: Source, now: datetime) -> bool:
+    return bool(source.lease and source.lease.until and now < source.lease.until)
 
 
 def _marked(source: Source) -> Source:
