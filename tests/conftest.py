@@ -4,6 +4,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from command import Command
 from publisher import Publisher
 from template import tables
 
@@ -28,3 +29,9 @@ def aws(monkeypatch):
 def publisher():
     with Publisher() as running:
         yield running
+
+
+@pytest.fixture
+def typed(monkeypatch, capsys, tmp_path):
+    """Type a command on a computer without a local cloud and without AWS settings."""
+    return Command(monkeypatch, capsys, "--state-dir", str(tmp_path / "no-cloud"))

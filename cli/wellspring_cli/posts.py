@@ -1,4 +1,4 @@
-"""Owns the posts and views of the local cloud as the command shows them."""
+"""Owns posts as the command shows and processes them."""
 
 from __future__ import annotations
 
@@ -8,30 +8,18 @@ from typing import Any
 
 from rich.text import Text
 
-from wellspring.aws import stacks
 from wellspring.client import Client, Page, Post, PostKey, Tally
 from wellspring.timestamps import to_text
-from wellspring_cli.errors import CliError
-from wellspring_cli.local.deployment import STACK, LocalStack
-
-
-def open_client(stack: LocalStack) -> Client:
-    """Return a client of the stack in the local cloud."""
-    return Client.over(stack.client("dynamodb"), stacks.settings_of(stack.client("cloudformation"), STACK))
-
-
-def view(client: Client, source_id: str) -> None:
-    if not client.viewed(source_id):
-        raise CliError(f"There is no source {source_id!r} in the local cloud.")
+from wellspring_cli.errors import WrongUse
 
 
 def process(client: Client, names: Iterable[str], *, everything: bool) -> Tally:
     """Mark the named posts, or all that are listed."""
     keys = [PostKey.from_text(name) for name in names]
     if keys and everything:
-        raise CliError("Name the posts to process, or say --all, but not both.")
+        raise WrongUse("Name the posts to process, or say --all, but not both.")
     if not keys and not everything:
-        raise CliError("Name the posts to process, as SOURCE_ID/CONTENT_HASH, or say --all.")
+        raise WrongUse("Name the posts to process, as SOURCE_ID/CONTENT_HASH, or say --all.")
     return client.mark_processed(keys) if keys else _process_all(client)
 
 

@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from ipaddress import ip_address
@@ -26,7 +26,7 @@ from wellspring.sandbox import Sandbox
 from wellspring.settings import Settings
 from wellspring.sources import KINDS
 from wellspring.trial import Trial, TriedPost
-from wellspring_cli.errors import CliError
+from wellspring_cli.errors import WrongUse
 
 YOU = "you"
 SHOWN_BODY = 200
@@ -41,23 +41,21 @@ def run(
     *,
     kind: str | None = None,
     base: str | None = None,
-    headers: Sequence[str] = (),
+    headers: Mapping[str, str] = {},
     max_age_days: float | None = None,
 ) -> Trial:
     """Try a URL, a file, or what comes in (`-`)."""
     if kind is not None and kind not in KINDS:
-        raise CliError(f'The type "{kind}" is not known. Use one of: {", ".join(sorted(KINDS))}')
-    told = {"headers": _headers(headers)} | (
-        {"max_age_days": max_age_days} if max_age_days is not None else {}
-    )
+        raise WrongUse(f'The type "{kind}" is not known. Use one of: {", ".join(sorted(KINDS))}')
+    told = {"headers": dict(headers)} | ({"max_age_days": max_age_days} if max_age_days is not None else {})
     source = Source(source_id="trial", url=what, owner_id=YOU, config=config.parse(told))
     if what.lower().startswith(WEB):
         if base:
-            raise CliError("--url says where a file comes from; a URL comes from where it is. Leave it out.")
+            raise WrongUse("--url says where a file comes from; a URL comes from where it is. Leave it out.")
         with _world(what) as (world, chosen):
             return _with_advice(trial.try_url(source, kind, world, chosen))
     if base and urls.origin_of(base) is None:
-        raise CliError(f"--url must be a URL that begins with http:// or https://, found {base!r}.")
+        raise WrongUse(f"--url must be a URL that begins with http:// or https://, found {base!r}.")
     with _world(base or "") as (world, chosen):
         reply = Reply(url=base or "", status=200, headers={}, body=_read(what, chosen.max_bytes))
         return trial.try_reply(replace(source, url=base or ""), kind, reply, world, chosen)
@@ -162,16 +160,9 @@ def _read(name: str, limit: int) -> bytes:
         with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
             found = file.read(limit + 1)
     except FileNotFoundError:
-        raise CliError(f"There is no file {name!r}. A URL begins with http:// or https://.") from None
+        raise WrongUse(f"There is no file {name!r}. A URL begins with http:// or https://.") from None
     except OSError as error:
-        raise CliError(f"The file {name!r} cannot be read: {error.strerror}.") from None
+        raise WrongUse(f"The file {name!r} cannot be read: {error.strerror}.") from None
     if len(found) > limit:
-        raise CliError(f"The document is over {limit} bytes; a poll reads none that is so large.")
+        raise WrongUse(f"The document is over {limit} bytes; a poll reads none that is so large.")
     return found
-
-
-def _headers(given: Sequence[str]) -> dict[str, str]:
-    pairs = [one.partition("=") for one in given]
-    if not all(name and sign for name, sign, _ in pairs):
-        raise CliError("--header wants a name and a value: --header X-Token=abc")
-    return {name.strip(): value for name, _, value in pairs}

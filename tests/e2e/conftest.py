@@ -4,6 +4,7 @@ import socket
 
 import pytest
 
+from command import Command
 from deployed import Deployed
 from wellspring_cli.local import cloud
 from x_server import XServer
@@ -41,3 +42,9 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+@pytest.fixture
+def operator(deployed, state_dir, monkeypatch, capsys):
+    """The command, beside the running local cloud."""
+    return Command(monkeypatch, capsys, "--state-dir", str(state_dir))

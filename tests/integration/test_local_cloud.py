@@ -305,7 +305,7 @@ def test_a_bad_port_is_told_in_a_sentence(given, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["wellspring", "demo", f"--port={given}"])
     with pytest.raises(SystemExit) as ended:
         main.main()
-    assert ended.value.code == 1
+    assert ended.value.code == 2
     told = capsys.readouterr()
     assert told.err.startswith(f"{given!r} is not a port. Name a number")
     assert len(told.err.splitlines()) == 1
@@ -324,11 +324,3 @@ def test_a_cloud_that_does_not_run_is_said_so(arguments, told, state_dir, monkey
         main.main()
     assert ended.value.code == 0
     assert capsys.readouterr().out.strip() == told
-
-
-def test_a_fetch_by_hand_needs_a_running_stack(state_dir, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["wellspring", "fetch", "demo-news", "--state-dir", str(state_dir)])
-    with pytest.raises(SystemExit) as ended:
-        main.main()
-    assert ended.value.code == 1
-    assert "Start it: make run" in capsys.readouterr().err

@@ -419,7 +419,7 @@ def test_what_cannot_be_asked_for_is_named(tried, url, error_class, options):
 def test_a_mistake_is_told_in_a_sentence(tried, tmp_path, arguments, told):
     file = file_of(tmp_path, a_feed(item(1)))
     said = tried(*(one.format(file=file, folder=tmp_path) for one in arguments), "--json")
-    assert (said.code, said.out) == (1, "")
+    assert (said.code, said.out) == (2, "")
     assert told in said.err
     assert len(said.err.splitlines()) == 1 and "Traceback" not in said.err
     assert SECRET not in said.err
@@ -492,7 +492,7 @@ def test_in_a_shell_what_comes_in_is_read_and_a_failure_ends_with_1():
 
 def test_in_a_shell_a_mistake_is_a_sentence_without_a_traceback():
     told = typed_in_a_shell("missing.xml")
-    assert (told.returncode, told.stdout) == (1, b"")
+    assert (told.returncode, told.stdout) == (2, b"")
     assert told.stderr == b"There is no file 'missing.xml'. A URL begins with http:// or https://.\n"
 
 

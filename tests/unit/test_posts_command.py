@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from builders import NOON, SETTINGS, a_post, a_source, an_entry, at
+from builders import NOON, SETTINGS, a_post, an_entry, at
 from wellspring.client import Client, Page, Tally
 from wellspring.errors import InvalidInput
 from wellspring.memory import MemoryPosts, MemorySources
@@ -91,13 +91,3 @@ def test_a_name_that_is_none_is_told_before_anything_is_processed(client):
 )
 def test_the_tally_is_a_sentence(tally, sentence):
     assert posts.told(tally) == sentence
-
-
-def test_a_view_of_a_source_that_is_not_there_is_told():
-    sources = MemorySources()
-    client = Client(sources, MemoryPosts(), SETTINGS, clock=lambda: NOON)
-    with pytest.raises(CliError, match="There is no source 'a'"):
-        posts.view(client, "a")
-    sources.add(a_source())
-    posts.view(client, "a")
-    assert sources.rows["a"].viewed_at == NOON

@@ -45,8 +45,7 @@ class LocalStack:
     outputs: Mapping[str, str]
 
     def client(self, service: str) -> Any:
-        """Return a boto3 client of the local cloud, whatever the user's own AWS settings are."""
-        return _client(self.endpoint_url, service)
+        return client(self.endpoint_url, service)
 
 
 def build(build_dir: Path, *, log: Path, tools: Path = project.TOOLS) -> None:
@@ -76,7 +75,7 @@ def deploy(
     tools: Path = project.TOOLS,
 ) -> LocalStack:
     """Create or update the stack in the local cloud and return it."""
-    cloudformation = _client(endpoint_url, "cloudformation")
+    cloudformation = client(endpoint_url, "cloudformation")
     for name in (BUCKET_STACK, STACK):
         clear_unfinished(cloudformation, name, say=say)
     runtime, architecture = _target(tools)
@@ -111,7 +110,7 @@ def deploy(
 
 def read_outputs(endpoint_url: str) -> dict[str, str] | None:
     """Return the outputs of the deployed stack; None when there is none, or it is not finished."""
-    stack = _describe(_client(endpoint_url, "cloudformation"), STACK)
+    stack = _describe(client(endpoint_url, "cloudformation"), STACK)
     if stack is None or stack["StackStatus"] not in FINISHED:
         return None
     return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
@@ -186,7 +185,8 @@ def _sam(arguments: list[str], environment: Mapping[str, str], *, log: Path, too
         raise CliError(f"sam {arguments[0]} failed. Its log, {log}, ends with:\n{project.last_lines(log)}")
 
 
-def _client(endpoint_url: str, service: str) -> Any:
+def client(endpoint_url: str, service: str) -> Any:
+    """Return a boto3 client of the local cloud, whatever the user's own AWS settings are."""
     # The user's profile is not looked at: it may not exist, or name an endpoint of its own.
     nothing: dict[str, Any] = {
         "profile": (None, [], None, None),
@@ -200,5 +200,11 @@ def _client(endpoint_url: str, service: str) -> Any:
         region_name=project.REGION,
         aws_access_key_id="test",
         aws_secret_access_key="test",
-        config=Config(proxies={}, retries={"total_max_attempts": 3}, connect_timeout=5, read_timeout=60),
+        config=Config(
+            proxies={},
+            retries={"total_max_attempts": 3},
+            connect_timeout=5,
+            read_timeout=60,
+            max_pool_connections=20,
+        ),
     )

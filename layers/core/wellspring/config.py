@@ -15,6 +15,8 @@ OURS = frozenset(
 """Headers that a source cannot set: they are part of how we speak."""
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+OWNER = re.compile(r"[A-Za-z0-9_.-]{1,200}")
+"""What names an owner: it is part of a parameter's path."""
 MODES = ("always", "interval", "adaptive", "activity")
 
 Minutes = Annotated[float, Field(gt=0, le=TEN_YEARS_IN_MINUTES, allow_inf_nan=False)]
@@ -101,6 +103,9 @@ class Config(BaseModel):
 
 def parse(raw: object) -> Config:
     """Read a configuration that a person wrote; a mistake names the field and the value."""
+    if isinstance(raw, Mapping) and (unknown := sorted(set(raw) - set(Config.model_fields), key=str)):
+        known = ", ".join(sorted(Config.model_fields))
+        raise InvalidInput(f"{unknown[0]}: there is no such setting; there are {known}")
     try:
         return Config.model_validate(raw)
     except ValidationError as error:

@@ -4,6 +4,8 @@ WellspringError
 ├── InvalidInput        a person's mistake: the text says what is wrong and what to do
 ├── FetchError          what a publisher did; recorded on the source, never raised past a fetch
 └── Unavailable         AWS did not do its part: the message goes back, no source is blamed
+    ├── Denied          because these credentials may not do it
+    └── NotSignedIn     because there are no credentials, or they are not valid
 """
 
 from collections.abc import Mapping
@@ -65,3 +67,11 @@ class FetchError(WellspringError):
 
 class Unavailable(WellspringError):
     """A table or queue was throttled, refused or could not be reached."""
+
+
+class Denied(Unavailable):
+    """The credentials are good, and may not do this."""
+
+
+class NotSignedIn(Unavailable):
+    """There are no credentials, or AWS does not know them, or their time is over."""

@@ -35,7 +35,7 @@ class DuePage:
 class SourcePage:
     sources: tuple[Source, ...]
     after: str | None = None
-    """Where the next page begins; None on the last."""
+    """The id behind which the next page begins; None on the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,10 @@ class Viewed:
 
 class Sources(Protocol):
     def add(self, source: Source) -> bool:
-        """Store a new source; False when its id is taken, and then nothing is written."""
+        """Store a new source; False when its id is taken, and then nothing is written.
+
+        One without a next time is due at once; if it is disabled, it is not in the due index.
+        """
 
     def due(self, shard: int, until: datetime, *, after: str | None = None, limit: int = 100) -> DuePage:
         """Return what the index lists as due in a shard, the longest overdue first."""
@@ -123,7 +126,7 @@ class Sources(Protocol):
         """Delete a source; False when there is none."""
 
     def scan(self, *, after: str | None = None, limit: int = 100) -> SourcePage:
-        """Return sources in no order, page by page."""
+        """Return sources in an order of the store's own, those behind an id, page by page."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,18 @@
 """Owns the owners' keys: encrypted parameters, read when they are needed and kept nowhere."""
 
-import re
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
+from wellspring import config
 from wellspring.aws.faults import code, told_as_unavailable
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
 MISSING = {"ParameterNotFound", "ParameterVersionNotFound"}
-OWNER = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 
 
 class SsmSecrets:
@@ -27,7 +26,7 @@ class SsmSecrets:
 
     def x_api_key(self, owner_id: str) -> str | None:
         """Return the owner's key of the X API; None when there is none."""
-        if not OWNER.fullmatch(owner_id):
+        if not config.OWNER.fullmatch(owner_id):
             return None
         with told_as_unavailable("Reading an owner's key"):
             with self._lock:

@@ -57,10 +57,14 @@ class DynamoSources:
         self._shards = shards
 
     def add(self, source: Source) -> bool:
-        """Store a new source; one without a next time is due at once."""
-        shard = source.due_shard or str(schedule.shard_of(source.source_id, self._shards))
-        next_at = source.next_fetch_at or source.created_at or timestamps.now()
-        item = stored.item_of(replace(source, due_shard=shard, next_fetch_at=next_at))
+        """Store a new source; one without a next time is due at once, unless it is disabled."""
+        if source.enabled or source.next_fetch_at:
+            shard = source.due_shard or str(schedule.shard_of(source.source_id, self._shards))
+            next_at = source.next_fetch_at or source.created_at or timestamps.now()
+            source = replace(source, due_shard=shard, next_fetch_at=next_at)
+        else:
+            source = replace(source, due_shard=None)
+        item = stored.item_of(source)
         condition = "attribute_not_exists(#source_id)"
         return put_if(self._client, self._table, item, condition, what="Adding a source")
 
@@ -221,12 +225,12 @@ class DynamoSources:
         )
 
     def scan(self, *, after: str | None = None, limit: int = 100) -> SourcePage:
-        start: dict[str, Any] = {"ExclusiveStartKey": json.loads(after)} if after else {}
+        start: dict[str, Any] = {"ExclusiveStartKey": items.encode({"source_id": after})} if after else {}
         with told_as_unavailable("Reading the sources one after the other"):
             page = self._client.scan(TableName=self._table, Limit=limit, **start)
-        last = page.get("LastEvaluatedKey")
         found = tuple(stored.source_of(item) for item in page["Items"])
-        return SourcePage(found, json.dumps(last) if last else None)
+        last = items.decode(page.get("LastEvaluatedKey", {}))
+        return SourcePage(found, last.get("source_id"))
 
     def _write(self, source_id: str, token: str, fields: Mapping[str, object], *, what: str) -> bool:
         """Set fields and remove those that are None, as long as the lease is ours."""

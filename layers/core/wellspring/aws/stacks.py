@@ -1,9 +1,11 @@
 """Owns finding a deployed stack: its settings as its functions have them, from its parameters and outputs."""
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ParamValidationError
 
 from wellspring import settings
 from wellspring.aws.faults import code, told_as_unavailable
@@ -13,8 +15,23 @@ from wellspring.settings import Settings
 MISSING = "ValidationError"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A deployed stack."""
+
+    outputs: Mapping[str, str]
+    settings: Settings
+    stack_id: str
+    status: str
+
+
 def settings_of(cloudformation: Any, name: str) -> Settings:
-    """Return the settings of a stack; the template names its parameters and outputs like the variables."""
+    """Return the settings of a stack."""
+    return find(cloudformation, name).settings
+
+
+def find(cloudformation: Any, name: str) -> Found:
+    """Return a stack; the template names its parameters and outputs like its functions' variables."""
     with told_as_unavailable(f"Looking for the stack {name}"):
         try:
             (stack,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
@@ -22,12 +39,20 @@ def settings_of(cloudformation: Any, name: str) -> Settings:
             if code(error) != MISSING:
                 raise
             raise InvalidInput(_no_stack(name, cloudformation.meta.region_name)) from None
+        except ParamValidationError:
+            raise InvalidInput(f"{name!r} is no name that a stack can have.") from None
+    outputs = {found["OutputKey"]: found["OutputValue"] for found in stack.get("Outputs", ())}
     given = {found["ParameterKey"]: found["ParameterValue"] for found in stack.get("Parameters", ())}
-    given |= {found["OutputKey"]: found["OutputValue"] for found in stack.get("Outputs", ())}
-    if "PostsTable" not in given:
-        status = stack["StackStatus"]
+    status = stack["StackStatus"]
+    if "PostsTable" not in outputs:
         raise InvalidInput(f"The stack {name!r} is not a finished Wellspring stack: its state is {status}.")
-    return settings.from_environment({variable(key): value for key, value in given.items()})
+    variables = {variable(key): value for key, value in (given | outputs).items()}
+    return Found(
+        outputs=outputs,
+        settings=settings.from_environment(variables),
+        stack_id=stack.get("StackId", ""),
+        status=status,
+    )
 
 
 def variable(name: str) -> str:

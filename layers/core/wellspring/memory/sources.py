@@ -40,9 +40,13 @@ class MemorySources:
     def add(self, source: Source) -> bool:
         if source.source_id in self.rows:
             return False
-        shard = source.due_shard or str(schedule.shard_of(source.source_id, self.shards))
-        next_at = source.next_fetch_at or source.created_at or timestamps.now()
-        self.rows[source.source_id] = _marked(replace(source, due_shard=shard, next_fetch_at=next_at))
+        if source.enabled or source.next_fetch_at:
+            shard = source.due_shard or str(schedule.shard_of(source.source_id, self.shards))
+            next_at = source.next_fetch_at or source.created_at or timestamps.now()
+            source = replace(source, due_shard=shard, next_fetch_at=next_at)
+        else:
+            source = replace(source, due_shard=None)
+        self.rows[source.source_id] = _marked(source)
         return True
 
     def due(self, shard: int, until: datetime, *, after: str | None = None, limit: int = 100) -> DuePage:

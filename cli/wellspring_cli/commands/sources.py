@@ -1,0 +1,390 @@
+"""`wellspring sources`: what is polled, and how often."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from wellspring import catalog, config, timestamps
+from wellspring.catalog import Wanted
+from wellspring.model import Source
+from wellspring.sources.discovery import kind_of_url
+from wellspring.standing import State, is_fetched, state_of
+from wellspring_cli import cadence, output, source_rows, trying
+from wellspring_cli.errors import CliError, WrongUse
+from wellspring_cli.output import plural, say
+from wellspring_cli.stack import Stack
+from wellspring_cli.target import Target, with_target
+
+app = typer.Typer(help="Add, list, change and remove what is polled.", no_args_is_help=True)
+
+PATIENCE = 30.0
+MOST_COUNTED = 100
+"""More rows than this are listed without their numbers of posts: each number is a query."""
+SourceName = Annotated[
+    str, typer.Argument(metavar="SOURCE", help="Its id, the beginning of its id, or its URL.")
+]
+SourceNames = Annotated[
+    list[str], typer.Argument(metavar="SOURCE...", help="Ids, the beginnings of ids, or URLs.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
+Type = Annotated[
+    str | None,
+    typer.Option("--type", metavar="TYPE", help="rss, website or twitter; left out, it is found out."),
+]
+Owner = Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="Whose key reads an X timeline.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+@app.command("add")
+@with_target
+def add(
+    target: Target,
+    url: Annotated[str, typer.Argument(metavar="URL", help="A feed, a page, or https://x.com/username.")],
+    every: cadence.Every = None,
+    adaptive: cadence.AdaptiveFlag = False,
+    activity: cadence.ActivityFlag = False,
+    always: cadence.AlwaysFlag = False,
+    kind: Type = None,
+    owner: Owner = None,
+    title: Annotated[str | None, typer.Option(help="What to call it; else the feed's own title.")] = None,
+    backfill: Annotated[
+        bool, typer.Option("--backfill", help="Store what it lists from before today, too.")
+    ] = False,
+    full_text: Annotated[bool, typer.Option("--full-text", help="Fetch the page of each new post.")] = False,
+    header: cadence.Headers = None,
+    setting: cadence.Settings = None,
+    source_id: Annotated[str | None, typer.Option("--id", metavar="ID", help="An id of your own.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a feed, a page or a timeline; it is fetched within a minute.
+
+    Without --type the URL is fetched once from here, to find out what it is. Without a cadence it is
+    adaptive: polled as often as it brings something new.
+
+    \b
+    wellspring sources add https://example.org/feed.xml
+    wellspring sources add https://example.org/blog --every 30m --full-text
+    wellspring sources add https://x.com/username --owner me --every 1h
+    """
+    stack = target.open()
+    given = cadence.settings(setting) | {
+        name: value
+        for name, value in (
+            ("headers", cadence.headers(header)),
+            ("backfill", backfill),
+            ("full_text", full_text),
+        )
+        if value
+    }
+    how = cadence.chosen(every, adaptive=adaptive, activity=activity, always=always)
+    given.setdefault("cadence", how or {"mode": "adaptive"})
+    wanted = Wanted(url=url, source_id=source_id, type=kind, title=title, owner_id=owner, config=given)
+    now = timestamps.now()
+    # Whatever is wrong with the rest is told before the URL is asked.
+    source = catalog.new(wanted, stack.settings, now=now, bulk=False)
+    if stack.sources.read([source.source_id]):
+        raise CliError(_is_there(source, stack))
+    if kind is None and kind_of_url(url) is None:
+        source = catalog.new(_found_out(wanted), stack.settings, now=now, bulk=False)
+    if not stack.sources.add(source):
+        raise CliError(_is_there(source, stack))
+    if as_json:
+        output.print_json(source_rows.fields(source, now=now, defaults=stack.settings.defaults, posts=0))
+        return
+    called = f" ({output.printable(source.title)})" if source.title else ""
+    say(f"Added {source.source_id}{called}: {source.type}, {cadence.told(source.config)}, in {stack.place}.")
+    say(f"It is fetched within a minute; see how it went: wellspring logs {source.source_id}")
+
+
+@app.command("list")
+@with_target
+def list_(
+    target: Target,
+    state: Annotated[
+        list[str] | None, typer.Option(metavar="STATE", help=f"One of {', '.join(State)}; may be repeated.")
+    ] = None,
+    kind: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Only this type.")] = None,
+    host: Annotated[str | None, typer.Option(metavar="HOST", help="Only this host.")] = None,
+    text: Annotated[
+        str | None, typer.Option("--match", metavar="TEXT", help="Only those with this in id, URL or title.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many to show at most.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Where the last page ended.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All of them, without numbers of posts.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List sources: how each stands, how its last poll ended, when it is polled next.
+
+    \b
+    wellspring sources list --state failing --state quarantined
+    wellspring sources list --host example.org --json
+    """
+    stack, now = target.open(), timestamps.now()
+    defaults = stack.settings.defaults
+    wanted = _states(state)
+
+    def fits(source: Source) -> bool:
+        return (
+            (not wanted or state_of(source, now=now, defaults=defaults) in wanted)
+            and (kind is None or source.type == kind)
+            and (host is None or source.host == host.lower())
+            and (text is None or _mentions(source, text.lower()))
+        )
+
+    if everything:
+        found, following = [source for source in catalog.every(stack.sources) if fits(source)], None
+    else:
+        found, following = _page(stack, fits, limit, cursor)
+    shown = sorted(found, key=lambda source: (source.host, source.source_id))
+    few = not everything and len(shown) <= MOST_COUNTED
+    numbers = source_rows.counts(shown, stack.posts) if few else None
+    if as_json:
+        rows = [
+            source_rows.fields(source, now=now, defaults=defaults, posts=numbers[place] if numbers else None)
+            for place, source in enumerate(shown)
+        ]
+        output.print_json({"sources": rows, "cursor": following})
+        return
+    if shown:
+        output.show(source_rows.table(shown, numbers, now=now, defaults=defaults))
+    elif following is None:
+        say(
+            "No source fits."
+            if (wanted or kind or host or text)
+            else "There are no sources. Add one: wellspring sources add URL"
+        )
+    if following:
+        say(f"There may be more: --cursor {following}")
+
+
+@app.command()
+@with_target
+def show(target: Target, source: SourceName, as_json: AsJson = False) -> None:
+    """Show all that is known of a source.
+
+    \b
+    wellspring sources show example.org
+    """
+    stack, now = target.open(), timestamps.now()
+    found = catalog.find(source, stack.sources)
+    (posts,) = source_rows.counts([found], stack.posts)
+    defaults = stack.settings.defaults
+    if as_json:
+        output.print_json(source_rows.fields(found, now=now, defaults=defaults, posts=posts))
+        return
+    output.show(output.facts(source_rows.details(found, posts, now=now, defaults=defaults)))
+
+
+@app.command()
+@with_target
+def edit(
+    target: Target,
+    source: SourceName,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Another URL.")] = None,
+    every: cadence.Every = None,
+    adaptive: cadence.AdaptiveFlag = False,
+    activity: cadence.ActivityFlag = False,
+    always: cadence.AlwaysFlag = False,
+    kind: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="rss, website or twitter.")
+    ] = None,
+    owner: Owner = None,
+    title: Annotated[str | None, typer.Option(help="What to call it.")] = None,
+    backfill: Annotated[
+        bool | None, typer.Option("--backfill/--no-backfill", help="Store older entries at the first poll.")
+    ] = None,
+    full_text: Annotated[
+        bool | None, typer.Option("--full-text/--no-full-text", help="Fetch the page of each new post.")
+    ] = None,
+    header: cadence.Headers = None,
+    setting: cadence.Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a source; what is not named stays. An empty value takes a header or a setting out.
+
+    Its next time follows from its new cadence.
+
+    \b
+    wellspring sources edit example.org --every 2h
+    wellspring sources edit example.org --set max_age_days=30 --header X-Token=
+    """
+    stack = target.open()
+    how = cadence.chosen(every, adaptive=adaptive, activity=activity, always=always)
+    told = {"url": url, "type": kind, "owner_id": owner, "title": title}
+    fields = {name: value for name, value in told.items() if value is not None}
+
+    def change(before: Source, now: datetime) -> Source:
+        settings = cadence.settings(setting) | {
+            name: value
+            for name, value in (("cadence", how), ("backfill", backfill), ("full_text", full_text))
+            if value is not None
+        }
+        if header:
+            settings["headers"] = cadence.headers(header, before.config.headers)
+        moved = {"previous_url": before.url} if fields.get("url", before.url) != before.url else {}
+        given = catalog.with_config(before, settings)
+        return catalog.edited(before, fields | moved, given, stack.settings, now=now)
+
+    if not (fields or how or header or setting or backfill is not None or full_text is not None):
+        raise WrongUse("Nothing was named that should change. wellspring sources edit --help lists what can.")
+    after = changed(stack, source, change)
+    if as_json:
+        output.print_json(source_rows.fields(after, now=timestamps.now(), defaults=stack.settings.defaults))
+        return
+    say(f"Changed {after.source_id}: {after.type}, {cadence.told(after.config)}, in {stack.place}.")
+    _say_next(after)
+
+
+@app.command()
+@with_target
+def enable(target: Target, sources: SourceNames) -> None:
+    """Put sources back into the schedule, as if nothing had gone wrong before.
+
+    \b
+    wellspring sources enable example.org
+    """
+    stack = target.open()
+    for name in sources:
+        after = changed(stack, name, lambda before, now: catalog.enabled(before, stack.settings, now=now))
+        say(f"Enabled {after.source_id}, in {stack.place}.")
+        _say_next(after)
+
+
+@app.command()
+@with_target
+def disable(target: Target, sources: SourceNames) -> None:
+    """Take sources out of the schedule; what is stored of them stays.
+
+    \b
+    wellspring sources disable example.org
+    """
+    stack = target.open()
+    for name in sources:
+        after = changed(stack, name, lambda before, now: catalog.disabled(before))
+        say(
+            f"Disabled {after.source_id}, in {stack.place}. "
+            f"Enable it again: wellspring sources enable {after.source_id}"
+        )
+
+
+@app.command()
+@with_target
+def remove(
+    target: Target,
+    sources: SourceNames,
+    with_posts: Annotated[bool, typer.Option("--with-posts", help="Delete its posts as well.")] = False,
+    yes: Yes = False,
+) -> None:
+    """Remove sources. Their posts stay, unless --with-posts deletes them; fetch logs go by themselves.
+
+    \b
+    wellspring sources remove example.org --with-posts
+    """
+    stack = target.open()
+    found = [catalog.find(name, stack.sources) for name in sources]
+    what = f"{plural(len(found), 'source')}{' and all their posts' if with_posts else ''} from {stack.place}"
+    if not yes:
+        names = ", ".join(source.source_id for source in found)
+        confirm(f"Remove {what}: {names}?")
+    for source in found:
+        gone = stack.sources.remove(source.source_id)
+        erased = stack.posts.erase(source.source_id) if with_posts else 0
+        posts = f" and {plural(erased, 'post')}" if with_posts else ""
+        say(f"Removed {source.source_id}{posts}." if gone else f"{source.source_id} was gone already{posts}.")
+
+
+def changed(stack: Stack, name: str, change: Callable[[Source, datetime], Source]) -> Source:
+    """Change a source in one write; one that is being fetched is waited for."""
+    deadline = time.monotonic() + PATIENCE
+    before = catalog.find(name, stack.sources)
+    while True:
+        now = timestamps.now()
+        after = change(before, now)
+        if stack.sources.edit(before, after, now=now):
+            return after
+        if time.monotonic() > deadline:
+            raise CliError(
+                f"{before.source_id} is being fetched all the time; nothing was changed. Try again."
+            )
+        time.sleep(0.5 if is_fetched(before, now=now) else 0)
+        before = catalog.find(before.source_id, stack.sources)
+
+
+def confirm(question: str) -> None:
+    """Ask before something is lost; a program must say --yes, since nobody answers there."""
+    if not sys.stdin.isatty():
+        raise WrongUse(f"{question} Nobody can answer here: say --yes if it is meant.")
+    if not typer.confirm(question):
+        raise CliError("Nothing was done.")
+
+
+def _found_out(wanted: Wanted) -> Wanted:
+    """Ask the URL what it is: a feed, a page that links to one, or a page."""
+    tried = trying.run(wanted.url, headers=config.parse(wanted.config).headers)
+    if not trying.is_good(tried):
+        unseen = "To add it unseen, name its type: --type rss, or --type website."
+        raise CliError(
+            f"{catalog.shown(wanted.url)} cannot be read ({tried.error_class}): {tried.error} {unseen}"
+        )
+    if tried.type == "website" and tried.feeds:
+        feed = tried.feeds[0]
+        offer = f"{catalog.shown(wanted.url)} is a page. It links to a feed: {feed.url}"
+        if not sys.stdin.isatty():
+            raise WrongUse(f"{offer} Add that one, or say --type website to watch the page itself.")
+        if typer.confirm(f"{offer}\nAdd the feed instead?", default=True):
+            return replace(wanted, url=feed.url, type="rss", title=wanted.title or feed.title or None)
+    return replace(wanted, type=tried.type, title=wanted.title or tried.title)
+
+
+def _is_there(source: Source, stack: Stack) -> str:
+    return (
+        f"{source.source_id} is there already, in {stack.place}. "
+        f"Change it: wellspring sources edit {source.source_id}"
+    )
+
+
+def _say_next(after: Source) -> None:
+    now = timestamps.now()
+    if after.next_fetch_at is None:
+        say("It is not in the schedule.")
+    elif after.next_fetch_at <= now:
+        say("It is due now.")
+    else:
+        far = output.relative(after.next_fetch_at, now=now)
+        say(f"It is due next at {output.clock(after.next_fetch_at)}, {far}.")
+
+
+def _page(
+    stack: Stack, fits: Callable[[Source], bool], limit: int, cursor: str | None
+) -> tuple[list[Source], str | None]:
+    """Return so many sources that fit, and the id behind which there may be more."""
+    page = stack.sources.scan(after=cursor, limit=limit)
+    found: list[Source] = []
+    while True:
+        for source in page.sources:
+            if fits(source):
+                found.append(source)
+                if len(found) == limit:
+                    return found, None if source is page.sources[-1] and not page.after else source.source_id
+        if page.after is None:
+            return found, None
+        page = stack.sources.scan(after=page.after, limit=catalog.PAGE)
+
+
+def _states(given: Iterable[str] | None) -> set[State]:
+    unknown = [name for name in given or () if name not in set(State)]
+    if unknown:
+        raise WrongUse(f"{unknown[0]!r} is no state. There are: {', '.join(State)}")
+    return {State(name) for name in given or ()}
+
+
+def _mentions(source: Source, text: str) -> bool:
+    told: list[Any] = [source.source_id, source.shown_url, source.title or ""]
+    return any(text in part.lower() for part in told)

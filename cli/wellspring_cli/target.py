@@ -1,0 +1,159 @@
+"""Owns which stack a command talks to: the options that name it, and how it is found."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+from urllib.parse import urlsplit
+
+import boto3
+import typer
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ProfileNotFound
+
+from wellspring.aws import stacks
+from wellspring.errors import InvalidInput
+from wellspring_cli.errors import NoStack
+from wellspring_cli.local import cloud, deployment, project
+from wellspring_cli.stack import Stack
+
+PANEL = "Which stack (the local cloud, if it runs and nothing else is named)"
+PROFILE, ENDPOINT, STACK = "AWS_PROFILE", "AWS_ENDPOINT_URL", "WELLSPRING_STACK"
+KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+AWS = Config(
+    connect_timeout=5,
+    read_timeout=60,
+    retries={"mode": "standard", "total_max_attempts": 4},
+    max_pool_connections=20,
+)
+START = "Start the local cloud (wellspring local up), or name a stack on AWS: --profile, --region, --stack."
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a person said of the stack that is meant."""
+
+    stack: str | None = None
+    profile: str | None = None
+    region: str | None = None
+    endpoint_url: str | None = None
+    state_dir: Path = project.STATE_DIR
+
+    def open(self) -> Stack:
+        """Find the stack. Raises NoStack with what to do."""
+        profile = self.profile or os.environ.get(PROFILE)
+        endpoint_url = self.endpoint_url or os.environ.get(ENDPOINT)
+        named = profile or endpoint_url or self.region
+        if not named and (running := cloud.running(self.state_dir)):
+            return self._find(
+                _local_client(running.endpoint_url),
+                f"the local cloud at {running.endpoint_url}",
+                project.REGION,
+            )
+        session = _session(profile, self.region)
+        region = session.region_name or (project.REGION if endpoint_url else None)
+        if region is None:
+            raise NoStack(f"No AWS region is configured: --region, or AWS_REGION. {START}")
+        if _is_this_computer(endpoint_url) and session.get_credentials() is None:
+            session = boto3.Session(*("test", "test"), region_name=region)
+        if session.get_credentials() is None:
+            raise NoStack(f"No local cloud is running, and there are no AWS credentials. {START}")
+        place = f"{endpoint_url}, {region}" if endpoint_url else f"AWS, {region}"
+        place += f", profile {profile}" if profile else ""
+
+        def client(service: str) -> Any:
+            return session.client(service, endpoint_url=endpoint_url, region_name=region, config=AWS)  # type: ignore[call-overload]
+
+        return self._find(client, place, region)
+
+    def _find(self, client: Callable[[str], Any], place: str, region: str) -> Stack:
+        name = self.stack or os.environ.get(STACK) or deployment.STACK
+        try:
+            found = stacks.find(client("cloudformation"), name)
+        except InvalidInput as error:
+            raise NoStack(f"{error} (Asked: {place}.)") from None
+        return Stack(name, place, region, client, found)
+
+
+OPTIONS: dict[str, Any] = {
+    "stack": Annotated[
+        str | None,
+        typer.Option(metavar="NAME", rich_help_panel=PANEL, help=f"Its name, else {STACK}, else wellspring."),
+    ],
+    "profile": Annotated[
+        str | None,
+        typer.Option(metavar="NAME", rich_help_panel=PANEL, help=f"An AWS profile, else {PROFILE}."),
+    ],
+    "region": Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", rich_help_panel=PANEL, help="An AWS region, else AWS_REGION or the profile's."
+        ),
+    ],
+    "endpoint_url": Annotated[
+        str | None,
+        typer.Option(metavar="URL", rich_help_panel=PANEL, help=f"Where AWS is played, else {ENDPOINT}."),
+    ],
+    "state_dir": Annotated[
+        Path,
+        typer.Option(
+            metavar="FOLDER",
+            rich_help_panel=PANEL,
+            show_default=False,
+            help="Where the local cloud keeps its state.",
+        ),
+    ],
+}
+
+
+def with_target(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that name a stack; it gets them as its first argument."""
+    hints = get_type_hints(command, include_extras=True)
+    own = [
+        parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in inspect.signature(command).parameters.items()
+        if name != "target"
+    ]
+    defaults = {field.name: field.default for field in fields(Target)}
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=hint)
+        for name, hint in OPTIONS.items()
+    ]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        target = Target(**{name: given.pop(name) for name in OPTIONS})
+        command(target, **given)
+
+    run.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *added]}
+    return run
+
+
+def _session(profile: str | None, region: str | None) -> boto3.Session:
+    try:
+        return boto3.Session(profile_name=profile, region_name=region)
+    except ProfileNotFound:
+        names = ", ".join(sorted(boto3.Session().available_profiles)) if not os.environ.get(PROFILE) else ""
+        known = f" There are: {names}." if names else ""
+        raise NoStack(f"There is no AWS profile {profile!r}.{known}") from None
+    except BotoCoreError as error:
+        raise NoStack(f"The AWS settings of this computer cannot be used: {error}") from None
+
+
+def _local_client(endpoint_url: str) -> Callable[[str], Any]:
+    return functools.partial(deployment.client, endpoint_url)
+
+
+def _is_this_computer(endpoint_url: str | None) -> bool:
+    try:
+        host = urlsplit(endpoint_url or "").hostname or ""
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
