@@ -56,10 +56,9 @@ class Refusing(BaseHTTPRequestHandler):
         code = self.server.code
         self.send_response(400)
         self.end_headers()
-        self.wfile.write(
-            f"<ErrorResponse><Error><Code>{code}</Code><Message>User: arn:aws:iam::1:user/x is not authorized"
-            " to perform: cloudformation:DescribeStacks on resource: y</Message></Error></ErrorResponse>".encode()
-        )
+        denied = "User: arn:aws:iam::1:user/x is not authorized to perform: cloudformation:DescribeStacks"
+        error = f"<Error><Code>{code}</Code><Message>{denied} on resource: y</Message></Error>"
+        self.wfile.write(f"<ErrorResponse>{error}</ErrorResponse>".encode())
 
     def log_message(self, *args):
         pass
