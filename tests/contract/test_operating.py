@@ -211,3 +211,16 @@ def test_what_is_known_of_a_host_is_read_without_a_change(ports):
     assert ports.gates.host("example.org") == HostState(
         next_slot=at(1), brake_until=at(9), brakes=2, others=True
     )
+
+
+def test_a_walk_can_go_on_behind_any_source_that_it_has_seen(ports):
+    for number in range(7):
+        ports.sources.add(a_source(f"s{number}"))
+    order = [source.source_id for source in ports.sources.scan(limit=100).sources]
+    rest = ports.sources.scan(after=order[3], limit=100)
+    assert [source.source_id for source in rest.sources] == order[4:]
+
+
+def test_a_source_that_is_added_disabled_is_not_in_the_schedule(ports):
+    ports.sources.add(a_source(enabled=False))
+    assert (stored(ports).next_fetch_at, is_listed(ports, "a", at(9999))) == (None, [])
