@@ -55,7 +55,10 @@ def span(text: str) -> timedelta:
     parts = SPAN.findall(compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:
         raise WrongUse(f"{text!r} is no span of time. Write it with its unit: 90s, 30m, 1h30m, 2d")
-    return timedelta(seconds=sum(float(number) * UNITS[unit] for number, unit in parts))
+    try:
+        return timedelta(seconds=sum(float(number) * UNITS[unit] for number, unit in parts))
+    except OverflowError:
+        raise WrongUse(f"{text!r} is too long a span of time.") from None
 
 
 def chosen(every: str | None, *, adaptive: bool, activity: bool, always: bool) -> dict[str, Any] | None:

@@ -145,7 +145,7 @@ def find(text: str, sources: Sources) -> Source:
     wanted = id_of(text) if "://" in text else None
 
     def is_meant(source: Source) -> bool:
-        return _is_at(source, wanted) if wanted else source.source_id.startswith(text)
+        return is_at(source, wanted) if wanted else source.source_id.startswith(text)
 
     likely = [name for name in (wanted, text) if name and len(name.encode("utf-8", "replace")) <= LONGEST_ID]
     for found in sources.read(likely):
@@ -171,7 +171,7 @@ def shown(text: str) -> str:
     return urls.shown(text) if "://" in text else text
 
 
-def _is_at(source: Source, wanted: str) -> bool:
+def is_at(source: Source, wanted: str) -> bool:
     """Say whether a source has a URL that gets this id, now or before it moved."""
     return any(_id_or_none(url) == wanted for url in (source.url, source.previous_url) if url)
 
