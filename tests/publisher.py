@@ -31,7 +31,7 @@ class Asked:
 class Publisher:
     """Serves `pages` and remembers what was `asked`; use it as a context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str = LOOPBACK) -> None:
         self.pages: dict[str, Page] = {}
         self.asked: list[Asked] = []
         publisher = self
@@ -66,12 +66,12 @@ class Publisher:
             def log_message(self, format: str, *args: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
+        self._server = ThreadingHTTPServer((address, 0), Handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     def url(self, path: str) -> str:
-        return f"http://{LOOPBACK}:{self._server.server_address[1]}{path}"
+        return f"http://{self._server.server_address[0]}:{self._server.server_address[1]}{path}"
 
     def paths(self) -> list[str]:
         return [asked.path for asked in self.asked]

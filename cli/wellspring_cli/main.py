@@ -12,7 +12,20 @@ from botocore.exceptions import BotoCoreError, ClientError
 from wellspring.catalog import UnknownSource
 from wellspring.errors import Denied, InvalidInput, NotSignedIn, Unavailable
 from wellspring_cli import cadence, errors, output, trying
-from wellspring_cli.commands import fetching, local, posts, sources
+from wellspring_cli.commands import (
+    adding,
+    dead_letters,
+    doctor,
+    fetching,
+    importing,
+    keys,
+    local,
+    logs,
+    posts,
+    sources,
+    status,
+    watch,
+)
 from wellspring_cli.demo import run as demo_run
 from wellspring_cli.errors import CliError
 from wellspring_cli.local import project
@@ -26,12 +39,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(local.app, name="local")
+sources.app.command()(adding.add)
+sources.app.command()(adding.edit)
+sources.app.command("import")(importing.import_)
+sources.app.command("export")(importing.export)
 app.add_typer(sources.app, name="sources")
 app.add_typer(posts.app, name="posts")
+app.add_typer(dead_letters.app, name="dead-letters")
+app.add_typer(keys.app, name="keys")
+app.command()(status.status)
+app.command()(doctor.doctor)
 app.command()(fetching.fetch)
 app.command()(fetching.explain)
 app.command()(fetching.plan)
 app.command()(fetching.viewed)
+app.command()(logs.logs)
+app.command()(watch.watch)
 
 
 @app.command()
@@ -83,14 +106,10 @@ def main() -> None:
     """Run the command; what a person can mend is told in a sentence, without a traceback."""
     try:
         app()
-    except (CliError, InvalidInput, Unavailable, ClientError, BotoCoreError, KeyboardInterrupt) as error:
+    except (CliError, InvalidInput, Unavailable, ClientError, BotoCoreError) as error:
         sentence, code = told(error)
         output.note(sentence, style="red")
         sys.exit(code)
-    except BrokenPipeError:
-        # Whoever reads has seen enough; nothing may be written any more, not even at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise
@@ -104,8 +123,6 @@ def main() -> None:
 def told(error: BaseException) -> tuple[str, int]:
     """Return the sentence and the exit code of an error."""
     match error:
-        case KeyboardInterrupt():
-            return "Stopped.", errors.INTERRUPTED
         case CliError():
             return str(error), error.code
         case UnknownSource():

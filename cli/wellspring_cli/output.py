@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, NoReturn
 
 from rich.console import Console
 from rich.table import Table
@@ -19,11 +20,18 @@ from wellspring.cadences import shown
 
 PIPED_WIDTH = 160
 """Nobody sees how wide a pipe is; tables are made for a wide screen then, and cut less."""
+CUT = " [...]"
+NOT_PLAIN = re.compile(r"[^\n\x20-\x7e]")
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        _hang_up()
 
 
 def console(*, stderr: bool = False) -> Console:
     """Return where people read; publishers' text is never markup to it."""
-    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False, width=_width(stderr=stderr))
+    made = _Console(stderr=stderr, highlight=False, markup=False, emoji=False, width=_width(stderr=stderr))
     if isinstance(made.file, io.TextIOWrapper):
         # A terminal that does not know a character shows a question mark; it is no reason to give up.
         made.file.reconfigure(errors="replace")
@@ -46,13 +54,11 @@ def show(table: Table) -> None:
 
 def print_json(found: object) -> None:
     """Print one JSON object; times are text, and what cannot be said in ASCII only where it can be read."""
-    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    print(json.dumps(found, ensure_ascii=plain, indent=2, default=_plain))
+    _print(_json(found, indent=2))
 
 
 def print_json_line(found: object) -> None:
-    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    print(json.dumps(found, ensure_ascii=plain, default=_plain), flush=True)
+    _print(_json(found))
 
 
 def table(*columns: str | tuple[str, str]) -> Table:
@@ -79,6 +85,12 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
+def one_line(text: str, longest: int | None = None) -> str:
+    """Return text that a publisher wrote for one line: printable, white space folded, cut if it is longer."""
+    line = " ".join(printable(text).split())
+    return line[:longest].rstrip() + CUT if longest and len(line) > longest else line
+
+
 def clock(moment: datetime | None, missing: str = "-") -> str:
     """Write a moment, in UTC like the logs."""
     return timestamps.to_text(moment)[:19].replace("T", " ") + "Z" if moment else missing
@@ -98,6 +110,31 @@ def relative(moment: datetime | None, *, now: datetime, missing: str = "-") -> s
 
 def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        _hang_up()
+
+
+def _hang_up() -> NoReturn:
+    """End well: whoever reads has seen enough. Nothing may be written any more, not even at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(0)
+
+
+def _json(found: object, *, indent: int | None = None) -> str:
+    """Write JSON; what would steer a terminal, or cannot be written there, is escaped."""
+    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    text = json.dumps(found, ensure_ascii=plain, indent=indent, default=_plain)
+    return NOT_PLAIN.sub(lambda match: match[0] if match[0].isprintable() else _escaped(match[0]), text)
+
+
+def _escaped(letter: str) -> str:
+    units = letter.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[place : place + 2].hex()}" for place in range(0, len(units), 2))
 
 
 def _width(*, stderr: bool) -> int | None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from wellspring.aws.dead_letters import SqsDeadLetters
 from wellspring.aws.gates import DynamoGates
 from wellspring.aws.logs import DynamoFetchLogs
+from wellspring.aws.owner_keys import SsmOwnerKeys
 from wellspring.aws.posts import DynamoPosts
 from wellspring.aws.queue import SqsQueue
 from wellspring.aws.sources import DynamoSources
@@ -45,6 +47,10 @@ class Stack:
         return self.client("sqs")
 
     @cached_property
+    def cloudwatch(self) -> Any:
+        return self.client("cloudwatch")
+
+    @cached_property
     def sources(self) -> DynamoSources:
         return DynamoSources(self.dynamodb, self.settings.sources_table, shards=self.settings.shards)
 
@@ -63,6 +69,14 @@ class Stack:
     @cached_property
     def queue(self) -> SqsQueue:
         return SqsQueue(self.sqs, self.settings.queue_url, self.settings.dead_letter_url)
+
+    @cached_property
+    def dead_letters(self) -> SqsDeadLetters:
+        return SqsDeadLetters(self.sqs, self.settings.dead_letter_url, self.settings.queue_url)
+
+    @cached_property
+    def owner_keys(self) -> SsmOwnerKeys:
+        return SsmOwnerKeys(self.client("ssm"), self.settings.owner_keys)
 
     @cached_property
     def consumer(self) -> Client:

@@ -15,11 +15,12 @@ from urllib.parse import urlsplit
 import boto3
 import typer
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ProfileNotFound
+from botocore.exceptions import BotoCoreError, InvalidRegionError, ProfileNotFound
+from botocore.utils import is_valid_endpoint_url, validate_region_name
 
 from wellspring.aws import stacks
 from wellspring.errors import InvalidInput
-from wellspring_cli.errors import NoStack
+from wellspring_cli.errors import NoStack, WrongUse
 from wellspring_cli.local import cloud, deployment, project
 from wellspring_cli.stack import Stack
 
@@ -33,6 +34,19 @@ AWS = Config(
     max_pool_connections=20,
 )
 START = "Start the local cloud (wellspring local up), or name a stack on AWS: --profile, --region, --stack."
+UNSIGNED = f"No local cloud is running, and there are no AWS credentials. {START}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """AWS, or what plays it, as a command reaches it: with these clients, there, and for that reason."""
+
+    client: Callable[[str], Any]
+    place: str
+    region: str
+    why: str
+    is_signed_in: bool = True
+    """Whether there are credentials at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,40 +59,66 @@ class Target:
     endpoint_url: str | None = None
     state_dir: Path = project.STATE_DIR
 
+    @property
+    def name(self) -> str:
+        return self.stack or os.environ.get(STACK) or deployment.STACK
+
     def open(self) -> Stack:
         """Find the stack. Raises NoStack with what to do."""
+        reach = self.reach()
+        if not reach.is_signed_in:
+            raise NoStack(UNSIGNED)
+        return self.find(reach)
+
+    def reach(self) -> Reach:
+        """Find out where the stack is looked for, without asking there. Raises NoStack."""
         profile = self.profile or os.environ.get(PROFILE)
         endpoint_url = self.endpoint_url or os.environ.get(ENDPOINT)
-        named = profile or endpoint_url or self.region
-        if not named and (running := cloud.running(self.state_dir)):
-            return self._find(
-                _local_client(running.endpoint_url),
-                f"the local cloud at {running.endpoint_url}",
-                project.REGION,
-            )
+        if endpoint_url:
+            _check_endpoint(endpoint_url)
+        why = self._why()
+        if not why and (running := cloud.running(self.state_dir)):
+            url = running.endpoint_url
+            why = "it runs, and nothing else is named"
+            return Reach(_local_client(url), f"the local cloud at {url}", project.REGION, why)
         session = _session(profile, self.region)
         region = session.region_name or (project.REGION if endpoint_url else None)
         if region is None:
             raise NoStack(f"No AWS region is configured: --region, or AWS_REGION. {START}")
+        try:
+            validate_region_name(region)
+        except InvalidRegionError:
+            raise NoStack(f"{region!r} is no AWS region; one is written like eu-west-1.") from None
         if _is_this_computer(endpoint_url) and session.get_credentials() is None:
             session = boto3.Session(*("test", "test"), region_name=region)
-        if session.get_credentials() is None:
-            raise NoStack(f"No local cloud is running, and there are no AWS credentials. {START}")
         place = f"{endpoint_url}, {region}" if endpoint_url else f"AWS, {region}"
         place += f", profile {profile}" if profile else ""
 
         def client(service: str) -> Any:
             return session.client(service, endpoint_url=endpoint_url, region_name=region, config=AWS)  # type: ignore[call-overload]
 
-        return self._find(client, place, region)
+        why = why or f"no local cloud runs in {self.state_dir}"
+        return Reach(client, place, region, why, is_signed_in=session.get_credentials() is not None)
 
-    def _find(self, client: Callable[[str], Any], place: str, region: str) -> Stack:
-        name = self.stack or os.environ.get(STACK) or deployment.STACK
+    def find(self, reach: Reach) -> Stack:
+        """Look for the stack there. Raises NoStack with what to do."""
         try:
-            found = stacks.find(client("cloudformation"), name)
+            found = stacks.find(reach.client("cloudformation"), self.name)
         except InvalidInput as error:
-            raise NoStack(f"{error} (Asked: {place}.)") from None
-        return Stack(name, place, region, client, found)
+            raise NoStack(f"{error} (Asked: {reach.place}.)") from None
+        return Stack(self.name, reach.place, reach.region, reach.client, found)
+
+    def _why(self) -> str:
+        """Say what of all that was named leads away from the local cloud."""
+        named = (
+            (self.profile, "--profile"),
+            (not self.profile and os.environ.get(PROFILE), PROFILE),
+            (self.endpoint_url, "--endpoint-url"),
+            (not self.endpoint_url and os.environ.get(ENDPOINT), ENDPOINT),
+            (self.region, "--region"),
+        )
+        said = [name for value, name in named if value]
+        return f"{' and '.join(said)} {'says' if len(said) == 1 else 'say'} so" if said else ""
 
 
 OPTIONS: dict[str, Any] = {
@@ -145,6 +185,15 @@ def _session(profile: str | None, region: str | None) -> boto3.Session:
         raise NoStack(f"There is no AWS profile {profile!r}.{known}") from None
     except BotoCoreError as error:
         raise NoStack(f"The AWS settings of this computer cannot be used: {error}") from None
+
+
+def _check_endpoint(url: str) -> None:
+    try:
+        good = urlsplit(url).scheme in ("http", "https") and is_valid_endpoint_url(url)
+    except ValueError:
+        good = False
+    if not good:
+        raise WrongUse(f"{url!r} is no address of AWS; one is written like http://127.0.0.1:4566.")
 
 
 def _local_client(endpoint_url: str) -> Callable[[str], Any]:

@@ -69,4 +69,4 @@ def test_of_two_that_move_a_line_on_one_is_refused(ports):
 def test_the_line_is_no_post(ports):
     ports.posts.put_backlog("a", LINE, over=0)
     assert [page.refs for page in map(ports.posts.pending, range(4))] == [()] * 4
-    assert ports.posts.hash_like("a", "ba") is None
+    assert ports.posts.hash_like("a", "wa") is None

@@ -7,10 +7,13 @@ import pytest
 
 from builders import NOON, a_post, a_ref, a_source, an_entry, at, every
 from wellspring import config, schedule
+from wellspring.aws.queue import SqsQueue
 from wellspring.backlog import Backlog
 from wellspring.errors import ErrorClass
 from wellspring.hosts import HostState
+from wellspring.message import FetchMessage
 from wellspring.model import FetchLog, Health, Lease, Moved, Status
+from wellspring.ports import Outgoing, QueueDepth
 
 FETCHED = Lease(started_at=at(-1), token="theirs", until=at(1))
 
@@ -224,3 +227,51 @@ def test_a_walk_can_go_on_behind_any_source_that_it_has_seen(ports):
 def test_a_source_that_is_added_disabled_is_not_in_the_schedule(ports):
     ports.sources.add(a_source(enabled=False))
     assert (stored(ports).next_fetch_at, is_listed(ports, "a", at(9999))) == (None, [])
+
+
+def test_what_is_due_in_a_shard_is_counted(ports):
+    for number in range(3):
+        ports.sources.add(a_source(f"s{number}", due_shard="1", next_fetch_at=at(number)))
+    ports.sources.add(a_source("elsewhere", due_shard="2", next_fetch_at=NOON))
+    ports.sources.add(a_source("nowhere", due_shard="1", next_fetch_at=NOON, enabled=True))
+    ports.sources.edit(*_unlisted(ports, "nowhere"), now=NOON)
+    due = [ports.sources.count_due(1, at(minutes)) for minutes in (-1, 0, 1, 60)]
+    assert due == [0, 1, 2, 3], "the boundary itself is due"
+    assert ports.sources.count_due(0, at(60)) == 0
+
+
+def test_more_than_a_page_of_due_sources_is_counted(ports):
+    long = "x" * 1_000
+    for number in range(1_100):
+        ports.sources.add(a_source(f"{number}{long}", due_shard="1", next_fetch_at=NOON))
+    assert ports.sources.count_due(1, NOON) == 1_100
+
+
+def _unlisted(ports, source_id):
+    before = stored(ports, source_id)
+    return before, replace(before, next_fetch_at=None)
+
+
+def test_the_queue_says_how_much_it_holds(ports):
+    assert ports.queue.depth() == QueueDepth(waiting=0, delayed=0, in_flight=0)
+    message = FetchMessage(source_id="a", manual=True)
+    ports.queue.send([Outgoing(message), Outgoing(message), Outgoing(message, 60)])
+    assert ports.queue.depth() == QueueDepth(waiting=2, delayed=1, in_flight=0)
+
+
+def test_what_is_being_worked_off_is_in_flight(aws):
+    sqs = aws.client("sqs")
+    url = sqs.create_queue(QueueName="fetch")["QueueUrl"]
+    sqs.send_message(QueueUrl=url, MessageBody="{}")
+    sqs.receive_message(QueueUrl=url)
+    assert SqsQueue(sqs, url, url).depth() == QueueDepth(waiting=0, delayed=0, in_flight=1)
+
+
+def test_frozen_failures_are_told_until_a_fetch_succeeds(ports):
+    assert not ports.gates.is_frozen()
+    ports.gates.open_window(NOON, 5)
+    told = [ports.gates.report_down(NOON) or ports.gates.is_frozen() for _ in range(3)]
+    assert told == [False, False, True], "most of five hosts are three"
+    assert ports.gates.is_frozen()
+    ports.gates.thaw()
+    assert not ports.gates.is_frozen()

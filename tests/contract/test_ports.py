@@ -239,6 +239,16 @@ def test_a_post_is_found_by_the_beginning_of_its_hash(ports):
     assert ports.posts.hash_like("b", "abab") is None
 
 
+def test_of_posts_whose_hashes_begin_alike_each_leads_to_the_next(ports):
+    for content_hash in ("ab", "abc", "abd", "ac"):
+        ports.posts.put(a_post(content_hash=content_hash))
+    ports.posts.put(a_post("b", "abz"))
+    assert ports.posts.hash_like("a", "ab") == "ab", "one that is no longer than the beginning is the first"
+    assert ports.posts.hash_like("a", "ab", after="ab") == "abc"
+    assert ports.posts.hash_like("a", "ab", after="abc") == "abd"
+    assert ports.posts.hash_like("a", "ab", after="abd") is None
+
+
 def test_a_window_is_kept_and_never_goes_back(ports):
     first, second = {b"12345678": b"abcdefgh"}, {b"87654321": b"hgfedcba"}
     assert ports.posts.window("a") == {}
@@ -253,6 +263,7 @@ def test_a_window_is_kept_and_never_goes_back(ports):
 def test_a_window_is_no_post(ports):
     ports.posts.put_window("a", {b"12345678": b"abcdefgh"}, started_at=NOON)
     assert ports.posts.hash_like("a", "ab") is None
+    assert ports.posts.hash_like("a", "wi") is None
 
 
 def test_an_attempt_is_logged(ports):

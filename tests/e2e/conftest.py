@@ -30,6 +30,14 @@ def deployed(state_dir, x):
         yield from running(state_dir, {"XApiUrl": x.url})
 
 
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory):
+    """A stack of the module's own, in which nothing has happened yet."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AUTH", "true")
+        yield from running(tmp_path_factory.mktemp("fresh"), {})
+
+
 def running(state_dir, parameters):
     try:
         stack = cloud.up(state_dir, free_port(), say=lambda text: None, parameters=parameters)

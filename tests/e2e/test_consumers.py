@@ -78,11 +78,11 @@ def test_posts_are_listed_and_processed_on_the_command_line(deployed, publisher,
     listed = json.loads(wellspring("posts", "list", "--limit", "1000", "--json"))
     names = [f"typed/{post['content_hash']}" for post in listed["posts"] if post["source_id"] == "typed"]
     assert len(names) == 2
-    assert names[0] in wellspring("posts", "list", "--limit", "1000")
+    assert names[0][: len("typed/") + 12] in wellspring("posts", "list", "--limit", "1000")
     assert "1 post marked" in wellspring("posts", "process", names[0])
     assert [str(post.key) for post in waiting(client, "typed")] == names[1:]
     assert "1 not found" in wellspring("posts", "process", "typed/nowhere", fails=True)
-    assert "SOURCE_ID/CONTENT_HASH" in wellspring("posts", "process", fails=True)
+    assert "SOURCE_ID/HASH" in wellspring("posts", "process", fails=True)
     assert "The cursor cannot be read" in wellspring("posts", "list", "--cursor", "?", fails=True)
     assert "marked as processed" in wellspring("posts", "process", "--all")
     assert waiting(client, "typed") == []
@@ -122,7 +122,7 @@ def test_a_view_brings_back_a_source_that_was_left_out(deployed, publisher, clie
             next_fetch_at=now() + 900 * DAY,
         )
     assert client.viewed("asleep")
-    assert "Noted a view of asleep-too." in wellspring("viewed", "asleep-too")
+    assert "Noted a view of asleep-too, in the local cloud" in wellspring("viewed", "asleep-too")
     for name in ("asleep", "asleep-too"):
         source = deployed.source(name)
         assert source.viewed_at
@@ -130,6 +130,4 @@ def test_a_view_brings_back_a_source_that_was_left_out(deployed, publisher, clie
     before = deployed.source("asleep-too").viewed_at
     wellspring("viewed", "asleep-too")
     assert deployed.source("asleep-too").viewed_at == before, "once a minute is enough"
-    assert wellspring("viewed", "nobody", fails=True).strip() == (
-        "There is no source 'nobody' in the local cloud."
-    )
+    assert "There is no source 'nobody'." in wellspring("viewed", "nobody", fails=True)

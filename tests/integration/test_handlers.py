@@ -54,6 +54,7 @@ def stack(aws, publisher, monkeypatch):
     monkeypatch.setenv("HOST_DELAY_SECONDS", "0")
     # Python keeps a logger for good with the output it had at first: each test gets a name of its own.
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", str(uuid4()))
+    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Wellspring/tested")
     caches = (wiring.deployed, telemetry.logger, telemetry.metrics)
     for made_once in caches:
         made_once.cache_clear()
@@ -94,6 +95,7 @@ def test_the_sample_tick_plans_what_was_due_by_then(stack, capsys):
     (metrics,) = (line for line in told if "_aws" in line)
     assert metrics["SourcesEnqueued"] == [1]
     assert metrics["OldestDueAge"] == [answer["oldest_due_seconds"]]
+    assert metrics["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Wellspring/tested"
 
 
 def test_the_sample_batch_polls_both_sources(stack, capsys):

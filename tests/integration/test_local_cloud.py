@@ -312,15 +312,15 @@ def test_a_bad_port_is_told_in_a_sentence(given, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "code", "told"),
     [
-        (["local", "status"], "No local cloud is running. Start it: make run"),
-        (["local", "down"], "No local cloud was running."),
+        (["local", "status"], 1, "No local cloud is running. Start it: wellspring local up"),
+        (["local", "down"], 0, "No local cloud was running."),
     ],
 )
-def test_a_cloud_that_does_not_run_is_said_so(arguments, told, state_dir, monkeypatch, capsys):
+def test_a_cloud_that_does_not_run_is_said_so(arguments, code, told, state_dir, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["wellspring", *arguments, "--state-dir", str(state_dir)])
     with pytest.raises(SystemExit) as ended:
         main.main()
-    assert ended.value.code == 0
-    assert capsys.readouterr().out.strip() == told
+    assert ended.value.code == code
+    assert capsys.readouterr().out.startswith(told)

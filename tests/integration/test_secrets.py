@@ -48,6 +48,7 @@ def stack(aws, publisher, monkeypatch):
     monkeypatch.setenv("ALLOW_ADDRESSES", "127.0.0.0/8")
     monkeypatch.setenv("HOST_DELAY_SECONDS", "0")
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", str(uuid4()))
+    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Wellspring/tested")
     caches = (wiring.deployed, telemetry.logger, telemetry.metrics)
     for made_once in caches:
         made_once.cache_clear()

@@ -668,6 +668,7 @@ def stack(aws, ssm, x, person, monkeypatch):
     monkeypatch.setenv("OWNER_KEYS", PATH)
     monkeypatch.setenv("X_API_URL", x.url)
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", str(uuid4()))
+    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Wellspring/tested")
     caches = (wiring.deployed, telemetry.logger, telemetry.metrics)
     for made_once in caches:
         made_once.cache_clear()

@@ -161,4 +161,4 @@ def test_the_template_names_its_parameters_and_outputs_like_the_variables():
     variables = set(found["Globals"]["Function"]["Environment"]["Variables"])
     told = {variable(name) for name in (*found["Parameters"], *found["Outputs"])}
     ours = {name for name in variables if not name.startswith("POWERTOOLS_")}
-    assert ours - told == {"OWNER_KEYS"}, "made of the stack's name, and the fetchers' alone"
+    assert ours - told == {"OWNER_KEYS"}, "made of the stack's name"

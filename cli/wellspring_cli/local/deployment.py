@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from wellspring_cli.errors import CliError
 from wellspring_cli.local import emulator_gaps, project
+from wellspring_cli.local.interpreter import Interpreter, of_ministack
 
 STACK = "wellspring"
 BUCKET_STACK = "aws-sam-cli-managed-default"
@@ -48,16 +48,18 @@ class LocalStack:
         return client(self.endpoint_url, service)
 
 
-def build(build_dir: Path, *, log: Path, tools: Path = project.TOOLS) -> None:
+def build(
+    build_dir: Path, *, log: Path, interpreter: Interpreter | None = None, tools: Path = project.TOOLS
+) -> None:
     """Build the layer for the interpreter and the processor that run the local functions."""
-    runtime, architecture = _target(tools)
+    chosen = interpreter or of_ministack(tools)
     command = ["build", "--build-dir", str(build_dir), "--parameter-overrides"]
     _sam(
-        [*command, f"LambdaRuntime={runtime}", f"LambdaArchitecture={architecture}"],
+        [*command, f"LambdaRuntime={chosen.runtime}", f"LambdaArchitecture={chosen.architecture}"],
         {
-            "LAMBDA_RUNTIME": runtime,
-            "LAMBDA_ARCHITECTURE": architecture,
-            **_platform(),
+            "LAMBDA_RUNTIME": chosen.runtime,
+            "LAMBDA_ARCHITECTURE": chosen.architecture,
+            **chosen.wheels,
             "UV": str(project.ROOT / ".venv" / "bin" / "uv"),
         },
         log=log,
@@ -72,16 +74,18 @@ def deploy(
     log: Path,
     say: Say,
     parameters: Mapping[str, str] | None = None,
+    interpreter: Interpreter | None = None,
+    has_gaps: bool = True,
     tools: Path = project.TOOLS,
 ) -> LocalStack:
-    """Create or update the stack in the local cloud and return it."""
+    """Create or update the stack in the local cloud and return it. Only MiniStack's gaps are known to us."""
     cloudformation = client(endpoint_url, "cloudformation")
     for name in (BUCKET_STACK, STACK):
         clear_unfinished(cloudformation, name, say=say)
-    runtime, architecture = _target(tools)
+    chosen = interpreter or of_ministack(tools)
     overrides = {
-        "LambdaRuntime": runtime,
-        "LambdaArchitecture": architecture,
+        "LambdaRuntime": chosen.runtime,
+        "LambdaArchitecture": chosen.architecture,
         "AllowAddresses": "127.0.0.0/8",
         **(parameters or {}),
     }
@@ -103,8 +107,9 @@ def deploy(
     if outputs is None:
         raise CliError(f"The stack was deployed, yet the local cloud does not know it. The log: {log}")
     stack = LocalStack(endpoint_url, project.REGION, outputs)
-    emulator_gaps.expire_items(stack.client("dynamodb"), outputs)
-    emulator_gaps.limit_fetchers(stack.client("lambda"), outputs)
+    if has_gaps:
+        emulator_gaps.expire_items(stack.client("dynamodb"), outputs)
+        emulator_gaps.limit_fetchers(stack.client("lambda"), outputs)
     return stack
 
 
@@ -125,7 +130,8 @@ def clear_unfinished(cloudformation: Any, name: str, *, say: Say) -> None:
     if status not in NEVER_CREATED:
         raise CliError(
             f"The local stack {name} was left in the state {status} by an earlier run and cannot be "
-            "updated. Forget the local state, its posts too, and begin anew: make clean && make run"
+            "updated. Forget the local state, its posts too, and begin anew: wellspring local reset, "
+            "or make clean && make run"
         )
     say(f"An earlier run left the stack {name} half made ({status}); it is made anew.")
     cloudformation.delete_stack(StackName=name)
@@ -134,7 +140,7 @@ def clear_unfinished(cloudformation: Any, name: str, *, say: Say) -> None:
         if stack["StackStatus"] == "DELETE_FAILED" or time.monotonic() > deadline:
             raise CliError(
                 f"The half-made local stack {name} could not be deleted ({stack['StackStatus']}). "
-                "Forget the local state and begin anew: make clean && make run"
+                "Forget the local state and begin anew: wellspring local reset, or make clean && make run"
             )
         time.sleep(0.5)
 
@@ -149,23 +155,6 @@ def _describe(cloudformation: Any, name: str) -> dict[str, Any] | None:
     except BotoCoreError as error:
         raise CliError(f"The local cloud does not answer: {error}") from error
     return dict(stacks[0]) if stacks else None
-
-
-def _target(tools: Path) -> tuple[str, str]:
-    """Return runtime and architecture: local functions run on the emulator's own interpreter."""
-    python = project.tool(tools, "ministack", "python")
-    version = "import sys; print('python%d.%d' % sys.version_info[:2])"
-    runtime = subprocess.run([python, "-c", version], capture_output=True, text=True, check=True)
-    arm = platform.machine().lower() in ("arm64", "aarch64")
-    return runtime.stdout.strip(), "arm64" if arm else "x86_64"
-
-
-def _platform() -> dict[str, str]:
-    """Choose wheels for this system where it is no Linux."""
-    if platform.system() != "Darwin":
-        return {}
-    arm = platform.machine().lower() == "arm64"
-    return {"LAMBDA_PLATFORM": "aarch64-apple-darwin" if arm else "x86_64-apple-darwin"}
 
 
 def _sam(arguments: list[str], environment: Mapping[str, str], *, log: Path, tools: Path) -> None:
@@ -185,7 +174,7 @@ def _sam(arguments: list[str], environment: Mapping[str, str], *, log: Path, too
         raise CliError(f"sam {arguments[0]} failed. Its log, {log}, ends with:\n{project.last_lines(log)}")
 
 
-def client(endpoint_url: str, service: str) -> Any:
+def client(endpoint_url: str, service: str, *, attempts: int = 3, patience_seconds: float = 60) -> Any:
     """Return a boto3 client of the local cloud, whatever the user's own AWS settings are."""
     # The user's profile is not looked at: it may not exist, or name an endpoint of its own.
     nothing: dict[str, Any] = {
@@ -202,9 +191,9 @@ def client(endpoint_url: str, service: str) -> Any:
         aws_secret_access_key="test",
         config=Config(
             proxies={},
-            retries={"total_max_attempts": 3},
+            retries={"total_max_attempts": attempts},
             connect_timeout=5,
-            read_timeout=60,
+            read_timeout=patience_seconds,
             max_pool_connections=20,
         ),
     )

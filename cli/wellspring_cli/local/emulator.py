@@ -11,14 +11,31 @@ import subprocess
 import time
 import urllib.request
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
+from wellspring import timestamps
 from wellspring_cli.errors import CliError
 from wellspring_cli.local import emulator_gaps, project
+from wellspring_cli.local.folder import log_file, record_file, saved_objects, saved_state, work_dir
+
+__all__ = [
+    "Running",
+    "is_healthy",
+    "log_file",
+    "port_beside",
+    "port_is_taken",
+    "record_file",
+    "running",
+    "saved_state",
+    "start",
+    "stop",
+]
 
 WRAPPER = Path(__file__).with_name("ministack_wrapper.py")
 START_SECONDS = 30.0
 STOP_SECONDS = 60.0
+LAST_PORT = 65_535
 
 # Children of this very process must be reaped by it, or they stay as zombies.
 _children: dict[int, subprocess.Popen[bytes]] = {}
@@ -30,6 +47,7 @@ class Running:
 
     pid: int
     port: int
+    started_at: datetime | None = None
 
     @property
     def endpoint_url(self) -> str:
@@ -40,8 +58,9 @@ def running(state_dir: Path) -> Running | None:
     """Return the local cloud that owns this state folder, if it is alive."""
     try:
         record = json.loads(record_file(state_dir).read_text(encoding="utf-8"))
-        found = Running(int(record["pid"]), int(record["port"]))
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        started_at = timestamps.from_text(record["started_at"]) if "started_at" in record else None
+        found = Running(int(record["pid"]), int(record["port"]), started_at)
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     return found if _is_ours(found, state_dir) else None
 
@@ -53,7 +72,8 @@ def start(state_dir: Path, port: int = project.DEFAULT_PORT, *, tools: Path = pr
     if found and found.port != port:
         raise CliError(
             f"The local cloud runs already on port {found.port}. "
-            f"Use it with PORT={found.port}, or stop it: make down"
+            f"Use it with --port {found.port} (PORT={found.port} with make), "
+            "or stop it: wellspring local down, or make down"
         )
     if found:
         _wait_until_healthy(found, state_dir)
@@ -62,8 +82,8 @@ def start(state_dir: Path, port: int = project.DEFAULT_PORT, *, tools: Path = pr
     python = project.tool(tools, "ministack", "ministack").with_name("python")
     if port_is_taken(port):
         raise CliError(
-            f"Port {port} is used by another program. "
-            f"Stop it, or choose another port: make run PORT={port + 11}"
+            f"Port {port} is used by another program. Stop it, or choose another port: "
+            f"wellspring local up --port {port_beside(port)}, or make run PORT={port_beside(port)}"
         )
     state_dir.mkdir(parents=True, exist_ok=True)
     emulator_gaps.move_queues(saved_state(state_dir), port)
@@ -82,8 +102,8 @@ def start(state_dir: Path, port: int = project.DEFAULT_PORT, *, tools: Path = pr
             start_new_session=True,
         )
     _children[process.pid] = process
-    started = Running(process.pid, port)
-    record_file(state_dir).write_text(json.dumps({"pid": process.pid, "port": port}), encoding="utf-8")
+    started = Running(process.pid, port, timestamps.now())
+    _remember(started, state_dir)
     try:
         _wait_until_healthy(started, state_dir)
     except BaseException:
@@ -103,7 +123,7 @@ def stop(state_dir: Path) -> bool:
             if time.monotonic() > deadline:
                 raise CliError(
                     f"The local cloud (process {found.pid}) did not stop within {STOP_SECONDS:.0f} s."
-                    f" Its log: {log_file(state_dir)}"
+                    f" Its log: {log_file(state_dir)}. To end it at once: kill -9 {found.pid}"
                 )
             time.sleep(0.05)
         if child := _children.pop(found.pid, None):
@@ -129,24 +149,26 @@ def port_is_taken(port: int) -> bool:
     return False
 
 
-def record_file(state_dir: Path) -> Path:
-    """Where the process id and the port are remembered."""
-    return state_dir / "local.json"
+def port_beside(port: int) -> int:
+    """Return a port that is free, near one that is not."""
+    others = (other for other in range(port + 11, port + 1_000, 11) if other <= LAST_PORT)
+    return next((other for other in others if not port_is_taken(other)), project.DEFAULT_PORT)
 
 
-def work_dir(state_dir: Path) -> Path:
-    """Where the local cloud unpacks the functions; emptied at each start."""
-    return state_dir / "tmp"
+def is_healthy(found: Running) -> bool:
+    """Say whether the local cloud answers."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with direct.open(f"{found.endpoint_url}/_ministack/health", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
 
 
-def log_file(state_dir: Path) -> Path:
-    """Where the local cloud writes its log."""
-    return state_dir / "ministack.log"
-
-
-def saved_state(state_dir: Path) -> Path:
-    """Where the local cloud saves what it knows."""
-    return state_dir / "ministack"
+def _remember(started: Running, state_dir: Path) -> None:
+    started_at = timestamps.to_text(started.started_at) if started.started_at else None
+    record = {"pid": started.pid, "port": started.port, "started_at": started_at}
+    record_file(state_dir).write_text(json.dumps(record), encoding="utf-8")
 
 
 def _environment(state_dir: Path, port: int) -> dict[str, str]:
@@ -160,7 +182,7 @@ def _environment(state_dir: Path, port: int) -> dict[str, str]:
             "STATE_DIR": str(saved_state(state_dir)),
             "TMPDIR": str(work_dir(state_dir)),
             "S3_PERSIST": "1",
-            "S3_DATA_DIR": str(state_dir / "s3"),
+            "S3_DATA_DIR": str(saved_objects(state_dir)),
         }
     )
 
@@ -189,7 +211,7 @@ def _reap_ended_children() -> None:
 
 def _wait_until_healthy(found: Running, state_dir: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while not _is_healthy(found):
+    while not is_healthy(found):
         child = _children.get(found.pid)
         ended = child is not None and child.poll() is not None
         if ended or time.monotonic() > deadline:
@@ -197,12 +219,3 @@ def _wait_until_healthy(found: Running, state_dir: Path) -> None:
             log = log_file(state_dir)
             raise CliError(f"The local cloud {what}. Its log, {log}, ends with:\n{project.last_lines(log)}")
         time.sleep(0.1)
-
-
-def _is_healthy(found: Running) -> bool:
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with direct.open(f"{found.endpoint_url}/_ministack/health", timeout=2) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False

@@ -1,4 +1,4 @@
-"""Runs MiniStack and saves its state every few seconds.
+"""Runs MiniStack, saves its state every few seconds, and makes metrics of what the functions log.
 
 MiniStack itself saves only when it is asked to end, so that a killed one would lose the whole run.
 Started as a script by MiniStack's own interpreter, with the port and the state folder as arguments:
@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import importlib
 import logging
+import runpy
 import sys
 import threading
 from collections.abc import Awaitable, Callable, MutableMapping
+from pathlib import Path
 from typing import Any
 
+METRICS = Path(__file__).with_name("ministack_metrics.py")
 SAVE_SECONDS = 5.0
 
 Message = MutableMapping[str, Any]
@@ -24,6 +27,11 @@ def main() -> None:
     """Run MiniStack in the foreground until SIGTERM."""
     ministack: Any = importlib.import_module("ministack.app")
 
+    logs: Any = importlib.import_module("ministack.services.cloudwatch_logs")
+    cloudwatch: Any = importlib.import_module("ministack.services.cloudwatch")
+
+    # The module is run by its path: the folder of this script is not where this interpreter imports from.
+    runpy.run_path(str(METRICS))["count_logged"](logs, cloudwatch.record_metric)
     sys.argv = ["ministack"]
     logging.getLogger("persistence").setLevel(logging.WARNING)
     one_at_a_time = threading.Lock()

@@ -70,6 +70,9 @@ class Sources(Protocol):
     def due(self, shard: int, until: datetime, *, after: str | None = None, limit: int = 100) -> DuePage:
         """Return what the index lists as due in a shard, the longest overdue first."""
 
+    def count_due(self, shard: int, until: datetime) -> int:
+        """Say how many sources the index lists as due in a shard."""
+
     def read(self, source_ids: Sequence[str]) -> list[Source]:
         """Return the sources that exist, at most 100 at once, in any order."""
 
@@ -166,8 +169,8 @@ class Posts(Protocol):
     def put(self, post: Post) -> bool:
         """Store a post; False when it is there already."""
 
-    def hash_like(self, source_id: str, prefix: str) -> str | None:
-        """Return the full hash of a stored post that begins so."""
+    def hash_like(self, source_id: str, prefix: str, *, after: str | None = None) -> str | None:
+        """Return the first full hash of a stored post that begins so, or the first behind another one."""
 
     def window(self, source_id: str) -> Window:
         """Return the fingerprints of what the last document listed."""
@@ -235,12 +238,24 @@ class Outgoing:
     delay_seconds: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueDepth:
+    """About how many messages the fetch queue holds."""
+
+    waiting: int
+    delayed: int
+    in_flight: int
+
+
 class Queue(Protocol):
     def send(self, batch: Sequence[Outgoing]) -> list[bool]:
         """Send at most ten messages; the answer says for each whether it was taken."""
 
     def bury(self, body: str, reason: str) -> None:
         """Put a body that nobody can work off on the dead-letter queue."""
+
+    def depth(self) -> QueueDepth:
+        """Say how much is on the fetch queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +308,9 @@ class Gates(Protocol):
 
     def thaw(self) -> None:
         """A fetch succeeded: failures count again."""
+
+    def is_frozen(self) -> bool:
+        """Say whether failures are frozen."""
 
     def checkpoint(self, gate: str) -> Checkpoint:
         """Return how far a long pass has come."""

@@ -110,7 +110,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
         queue_url=text("FETCH_QUEUE_URL"),
         dead_letter_url=text("DEAD_LETTER_QUEUE_URL"),
         shards=int(number("DUE_SHARDS", 4)),
-        plan_span=_period(env.get("SCHEDULE_EXPRESSION", "")),
+        plan_span=_plan_span(env.get("SCHEDULE_EXPRESSION", "")),
         defaults=Defaults(
             min_interval=timedelta(seconds=number("MIN_INTERVAL_SECONDS", 1)),
             max_backoff=timedelta(hours=number("MAX_BACKOFF_HOURS", 24)),
@@ -154,13 +154,17 @@ def x_api_key(environment: Mapping[str, str] | None = None) -> str:
     return (os.environ if environment is None else environment).get("X_API_KEY", "").strip()
 
 
-def _period(expression: str) -> timedelta:
-    """Read the span between two planner runs from the schedule; a cron expression counts as a minute."""
+def period(expression: str) -> timedelta | None:
+    """Read the span between two planner runs from the schedule; a cron expression tells none."""
     found = re.fullmatch(r"rate\((\d+) (minute|hour|day)s?\)", expression.strip())
     if not found:
-        return timedelta(minutes=1)
-    span = int(found[1]) * {"minute": 60, "hour": 3600, "day": 86_400}[found[2]]
-    return timedelta(seconds=min(span, LONGEST_SPAN))
+        return None
+    return timedelta(seconds=int(found[1]) * {"minute": 60, "hour": 3600, "day": 86_400}[found[2]])
+
+
+def _plan_span(expression: str) -> timedelta:
+    """Say how far a run may spread its messages; between the times of a cron expression, for a minute."""
+    return min(period(expression) or timedelta(minutes=1), timedelta(seconds=LONGEST_SPAN))
 
 
 def _steps(text: str) -> tuple[tuple[timedelta, timedelta], ...]:

@@ -1,6 +1,7 @@
 """Owns what the functions tell: structured log lines, and metrics for CloudWatch."""
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from wellspring.model import Status
 from wellspring.plan import Decision, PlanReport
 from wellspring.record import Run
 
-NAMESPACE = "Wellspring"
+UNITS = {"OldestDueAge": MetricUnit.Seconds}
 PAGE_STATUSES = (Status.OK, Status.FAILED, Status.DEFERRED, Status.SKIPPED)
 
 
@@ -24,7 +25,8 @@ def logger() -> Logger:
 
 @cache
 def metrics() -> Metrics:
-    return Metrics(namespace=NAMESPACE)
+    # The namespace is the stack's own, from the environment: POWERTOOLS_METRICS_NAMESPACE.
+    return Metrics()
 
 
 def planned(report: PlanReport) -> dict[str, Any]:
@@ -51,9 +53,10 @@ def planned(report: PlanReport) -> dict[str, Any]:
     for warning in report.warnings:
         logger().warning(warning)
     logger().info("planned", extra=summary)
+    # Sent by every run that planned, zero or not: they say that the planner lives, and that nothing is late.
+    always = {} if report.busy else {"SourcesDue": report.due, "OldestDueAge": report.oldest_seconds}
     _count(
         {
-            "SourcesDue": report.due,
             "SourcesEnqueued": report.enqueued,
             "SourcesDelayed": report.delayed,
             "SourcesNotSent": report.not_sent,
@@ -64,7 +67,7 @@ def planned(report: PlanReport) -> dict[str, Any]:
             "OutageGuard": int(report.frozen),
             "PlannerHalted": int(bool(report.halted)),
         },
-        {"OldestDueAge": report.oldest_seconds},
+        always,
     )
     return summary
 
@@ -117,7 +120,7 @@ def fetched(report: BatchReport) -> dict[str, Any]:
     pages = Counter(run.status for run in report.runs if run.content_hash)
     _count(
         {f"Polls{status.title().replace('_', '')}": polls[status] for status in Status}
-        | {f"FullTexts{status.title()}": pages[status] for status in PAGE_STATUSES if pages[status]}
+        | {f"FullTexts{status.title()}": pages[status] for status in PAGE_STATUSES}
         | {
             "PostsCreated": sum(log.created for log in logs),
             "PostsUpdated": sum(log.updated for log in logs),
@@ -125,8 +128,7 @@ def fetched(report: BatchReport) -> dict[str, Any]:
             "EntriesFailed": sum(log.failed for log in logs),
             "MessagesBuried": len(report.buried),
             "MessagesHandedBack": len(report.hand_back),
-        },
-        {},
+        }
     )
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in report.hand_back]}
 
@@ -160,9 +162,10 @@ def _tell(run: Run) -> None:
     logger().info("fetched", extra={name: value for name, value in fields.items() if value is not None})
 
 
-def _count(counts: dict[str, int], seconds: dict[str, float]) -> None:
-    for name, number in counts.items():
-        metrics().add_metric(name=name, unit=MetricUnit.Count, value=number)
-    for name, span in seconds.items():
-        metrics().add_metric(name=name, unit=MetricUnit.Seconds, value=span)
-    metrics().flush_metrics()
+def _count(counts: Mapping[str, int], always: Mapping[str, float] = {}) -> None:
+    """Send what was counted. Zeros are left out but for those that matter: each metric sent is paid for."""
+    sent = {**{name: number for name, number in counts.items() if number}, **always}
+    for name, number in sent.items():
+        metrics().add_metric(name=name, unit=UNITS.get(name, MetricUnit.Count), value=number)
+    if sent:
+        metrics().flush_metrics()

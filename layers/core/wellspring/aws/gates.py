@@ -101,7 +101,7 @@ class DynamoGates:
             None,
             {":hosts": hosts, ":expires_at": _expiry(window_end)},
         )
-        return bool(self._read(OUTAGE, "Reading whether failures are frozen").get("frozen"))
+        return self.is_frozen()
 
     def report_down(self, window_end: datetime) -> bool:
         window = self._change(_window_key(window_end), "ADD #down :one", None, {":one": 1}).item
@@ -112,6 +112,9 @@ class DynamoGates:
 
     def thaw(self) -> None:
         self._change(OUTAGE, "REMOVE #frozen", None, {})
+
+    def is_frozen(self) -> bool:
+        return bool(self._read(OUTAGE, "Reading whether failures are frozen").get("frozen"))
 
     def checkpoint(self, gate: str) -> Checkpoint:
         found = self._read(gate, "Reading a checkpoint")

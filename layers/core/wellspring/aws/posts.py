@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 WINDOW = "window"
 BACKLOG = "waiting"
+OTHER_ROWS = (WINDOW, BACKLOG)
+"""What lies among a source's posts and is none. Hashes are hexadecimal: these come behind all of them."""
 INDEX = "pending"
 BY_TIME = "by_time"
 DELETE_LIMIT = 25
@@ -39,8 +41,11 @@ class DynamoPosts:
         item = stored.item_of(post, shard=schedule.shard_of(post.source_id, self._shards))
         return put_if(self._client, self._table, item, condition, what="Storing a post")
 
-    def hash_like(self, source_id: str, prefix: str) -> str | None:
+    def hash_like(self, source_id: str, prefix: str, *, after: str | None = None) -> str | None:
         condition = "#source_id = :source AND begins_with(#content_hash, :prefix)"
+        start: dict[str, Any] = {}
+        if after:
+            start["ExclusiveStartKey"] = items.encode(stored.key_fields(PostKey(source_id, after)))
         with told_as_unavailable("Looking for a post"):
             page = self._client.query(
                 TableName=self._table,
@@ -49,8 +54,10 @@ class DynamoPosts:
                 ExpressionAttributeNames=items.names(condition),
                 ExpressionAttributeValues=items.encode({":source": source_id, ":prefix": prefix}),
                 Limit=1,
+                **start,
             )
-        return next((str(items.decode(row)["content_hash"]) for row in page["Items"]), None)
+        found = (str(items.decode(row)["content_hash"]) for row in page["Items"])
+        return next((name for name in found if name not in OTHER_ROWS), None)
 
     def window(self, source_id: str) -> Window:
         with told_as_unavailable("Reading the window of seen entries"):
@@ -191,7 +198,7 @@ class DynamoPosts:
                 return erased
             self._delete(page["Items"])
             names = (items.decode(row)["content_hash"] for row in page["Items"])
-            erased += sum(name not in (WINDOW, BACKLOG) for name in names)
+            erased += sum(name not in OTHER_ROWS for name in names)
 
     def _delete(self, keys: Sequence[items.Item]) -> None:
         wanted: Any = {self._table: [{"DeleteRequest": {"Key": key}} for key in keys]}

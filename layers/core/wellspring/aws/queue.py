@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wellspring.aws.faults import told_as_unavailable
-from wellspring.ports import Outgoing
+from wellspring.ports import Outgoing, QueueDepth
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -41,3 +41,19 @@ class SqsQueue:
                 MessageBody=body,
                 MessageAttributes={"reason": {"DataType": "String", "StringValue": reason}},
             )
+
+    def depth(self) -> QueueDepth:
+        with told_as_unavailable("Counting what is on the fetch queue"):
+            found = self._client.get_queue_attributes(
+                QueueUrl=self._queue_url,
+                AttributeNames=[
+                    "ApproximateNumberOfMessages",
+                    "ApproximateNumberOfMessagesDelayed",
+                    "ApproximateNumberOfMessagesNotVisible",
+                ],
+            )["Attributes"]
+        return QueueDepth(
+            waiting=int(found.get("ApproximateNumberOfMessages", 0)),
+            delayed=int(found.get("ApproximateNumberOfMessagesDelayed", 0)),
+            in_flight=int(found.get("ApproximateNumberOfMessagesNotVisible", 0)),
+        )

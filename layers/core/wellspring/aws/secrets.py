@@ -32,11 +32,14 @@ class SsmSecrets:
             with self._lock:
                 self._client = self._client or self._connect()
             try:
-                answer = self._client.get_parameter(
-                    Name=f"{self._path}/{owner_id}/x-api-key", WithDecryption=True
-                )
+                answer = self._client.get_parameter(Name=parameter(self._path, owner_id), WithDecryption=True)
             except ClientError as error:
                 if code(error) not in MISSING:
                     raise
                 return None
         return answer["Parameter"].get("Value", "").strip() or None
+
+
+def parameter(path: str, owner_id: str) -> str:
+    """Return the parameter that an owner's key of the X API lies in."""
+    return f"{path}/{owner_id}/x-api-key"

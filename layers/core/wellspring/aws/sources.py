@@ -85,6 +85,25 @@ class DynamoSources:
         refs = tuple(_ref(items.decode(row), until) for row in page["Items"])
         return DuePage(refs, json.dumps(last) if last else None)
 
+    def count_due(self, shard: int, until: datetime) -> int:
+        condition = "#due_shard = :shard AND #next_fetch_at <= :until"
+        number, start = 0, dict[str, Any]()
+        with told_as_unavailable("Counting what is due"):
+            while True:
+                page = self._client.query(
+                    TableName=self._table,
+                    IndexName=INDEX,
+                    Select="COUNT",
+                    KeyConditionExpression=condition,
+                    ExpressionAttributeNames=items.names(condition),
+                    ExpressionAttributeValues=items.encode({":shard": str(shard), ":until": until}),
+                    **start,
+                )
+                number += page["Count"]
+                if not page.get("LastEvaluatedKey"):
+                    return number
+                start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
     def read(self, source_ids: Sequence[str]) -> list[Source]:
         wanted: Any = {self._table: {"Keys": [items.encode({"source_id": name}) for name in source_ids]}}
         found: list[Source] = []

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from botocore.exceptions import ClientError, ParamValidationError
@@ -23,6 +24,10 @@ class Found:
     settings: Settings
     stack_id: str
     status: str
+    schedule: str
+    """How often the planner runs, as the template's parameter says it."""
+    changed_at: datetime | None = None
+    """When it was deployed last."""
 
 
 def settings_of(cloudformation: Any, name: str) -> Settings:
@@ -47,11 +52,15 @@ def find(cloudformation: Any, name: str) -> Found:
     if "PostsTable" not in outputs:
         raise InvalidInput(f"The stack {name!r} is not a finished Wellspring stack: its state is {status}.")
     variables = {variable(key): value for key, value in (given | outputs).items()}
+    # The one variable that the template makes of the stack's name.
+    variables["OWNER_KEYS"] = f"/{stack.get('StackName', name)}/owners"
     return Found(
         outputs=outputs,
         settings=settings.from_environment(variables),
         stack_id=stack.get("StackId", ""),
         status=status,
+        schedule=given.get("ScheduleExpression", ""),
+        changed_at=stack.get("LastUpdatedTime") or stack.get("CreationTime"),
     )
 
 

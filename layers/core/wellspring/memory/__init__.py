@@ -10,7 +10,7 @@ from wellspring.errors import ErrorClass, FetchError
 from wellspring.memory.gates import MemoryGates
 from wellspring.memory.posts import MemoryFetchLogs, MemoryPosts
 from wellspring.memory.sources import MemorySources
-from wellspring.ports import Outgoing, World
+from wellspring.ports import Outgoing, QueueDepth, World
 from wellspring.sources import KINDS
 
 __all__ = [
@@ -43,6 +43,10 @@ class MemoryQueue:
 
     def bury(self, body: str, reason: str) -> None:
         self.buried.append((body, reason))
+
+    def depth(self) -> QueueDepth:
+        delayed = sum(outgoing.delay_seconds > 0 for outgoing in self.sent)
+        return QueueDepth(waiting=len(self.sent) - delayed, delayed=delayed, in_flight=0)
 
 
 @dataclass

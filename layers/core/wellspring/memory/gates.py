@@ -82,6 +82,9 @@ class MemoryGates:
     def thaw(self) -> None:
         self.frozen = False
 
+    def is_frozen(self) -> bool:
+        return self.frozen
+
     def checkpoint(self, gate: str) -> Checkpoint:
         return self.checkpoints.get(gate, Checkpoint())
 

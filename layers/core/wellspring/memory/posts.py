@@ -32,9 +32,10 @@ class MemoryPosts:
     def put(self, post: Post) -> bool:
         return _put_once(self.rows, (post.source_id, post.content_hash), post)
 
-    def hash_like(self, source_id: str, prefix: str) -> str | None:
+    def hash_like(self, source_id: str, prefix: str, *, after: str | None = None) -> str | None:
         hashes = (name for owner, name in sorted(self.rows) if owner == source_id)
-        return next((name for name in hashes if name.startswith(prefix)), None)
+        likely = (name for name in hashes if name.startswith(prefix))
+        return next((name for name in likely if after is None or name > after), None)
 
     def window(self, source_id: str) -> Window:
         return dict(self.windows[source_id][1]) if source_id in self.windows else {}

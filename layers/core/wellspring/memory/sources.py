@@ -60,6 +60,9 @@ class MemorySources:
         refs = tuple(DueRef(name, timestamps.from_text(mark), mark) for mark, name in page)
         return DuePage(refs, f"{page[-1][0]} {page[-1][1]}" if len(rest) > limit else None)
 
+    def count_due(self, shard: int, until: datetime) -> int:
+        return len(self.due(shard, until, limit=len(self.rows)).refs)
+
     def read(self, source_ids: Sequence[str]) -> list[Source]:
         if len(source_ids) > READ_LIMIT:
             raise ValueError(f"at most {READ_LIMIT} sources are read at once")
