@@ -115,9 +115,9 @@ def fetcher(found: Overview) -> Answer:
     if verdict.fetcher_is_silent(found):
         sent = plural(recent.sent, "source was", "sources were")
         return Answer(False, f"It works nothing off, although {sent} put on the queue. {log}")
-    if not recent.batches:
+    if not recent.worked_off:
         return Answer(True, "had nothing to do for ten minutes")
-    return Answer(True, f"worked off {plural(recent.batches, 'batch', 'batches')} within ten minutes")
+    return Answer(True, f"worked off {plural(recent.worked_off, 'message')} within ten minutes")
 
 
 def due(found: Overview) -> Answer:

@@ -87,10 +87,10 @@ def try_(
 ) -> None:
     """Show what a poll of a URL or a file would store, and what it would leave out and why.
 
-    Nothing is stored and no stack is needed. X wants your key in the environment variable X_API_KEY.
-    Ends with 0 when the document could be read, with 1 when not.
+    Nothing is stored and no stack is needed. X wants your key in the
+    environment variable X_API_KEY. Ends with 0 when the document could be
+    read, with 1 when not.
 
-    \b
     wellspring try https://example.org/feed.xml
     wellspring try saved.html --type website --url https://example.org/article --json
     """

@@ -74,7 +74,7 @@ def is_late(found: Overview) -> bool:
 
 def fetcher_is_silent(found: Overview) -> bool:
     """Say whether what was put on the queue is worked off by nobody."""
-    return found.recent is not None and found.recent.sent > 0 and found.recent.batches <= 0
+    return found.recent is not None and found.recent.sent > 0 and not found.recent.worked_off
 
 
 def silence(found: Overview) -> str:

@@ -73,16 +73,21 @@ def test_what_was_sent_long_enough_ago_and_without_a_delay_should_be_worked_off(
     assert recent(cloudwatch).sent == 5
 
 
-def test_runs_of_the_fetcher_that_crashed_are_told_apart(cloudwatch):
-    put(cloudwatch, "Invocations", "f", 2, 5, "AWS/Lambda")
+def test_messages_that_were_worked_off_are_counted_however_they_ended(cloudwatch):
+    for number, status in enumerate(("Ok", "Partial", "NotModified", "Failed", "Deferred", "Skipped")):
+        put(cloudwatch, f"Polls{status}", "fetcher", 2, 10**number)
+    put(cloudwatch, "PollsOk", "fetcher", 30, 7_000_000)
+    assert recent(cloudwatch).worked_off == 111_111
+
+
+def test_runs_of_the_fetcher_that_crashed_are_counted(cloudwatch):
     put(cloudwatch, "Errors", "f", 2, 3, "AWS/Lambda")
-    put(cloudwatch, "Invocations", "f", 20, 50, "AWS/Lambda")
-    found = recent(cloudwatch)
-    assert (found.batches, found.crashes) == (2, 3)
+    put(cloudwatch, "Errors", "f", 20, 50, "AWS/Lambda")
+    assert recent(cloudwatch).crashes == 3
 
 
 def test_another_functions_numbers_are_not_ours(cloudwatch):
     put(cloudwatch, "PollsOk", "planner", 5)
     put(cloudwatch, "SourcesDue", "fetcher", 5)
-    put(cloudwatch, "Invocations", "g", 2, 5, "AWS/Lambda")
+    put(cloudwatch, "Errors", "g", 2, 5, "AWS/Lambda")
     assert recent(cloudwatch) == Recent()

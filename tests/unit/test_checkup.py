@@ -48,7 +48,7 @@ def test_the_planner(recent, deployed, answer):
     [
         pytest.param(Recent(), Answer(True, "had nothing to do for ten minutes"), id="nothing to do"),
         pytest.param(
-            Recent(batches=2), Answer(True, "worked off 2 batches within ten minutes"), id="at work"
+            Recent(worked_off=2), Answer(True, "worked off 2 messages within ten minutes"), id="at work"
         ),
         pytest.param(
             Recent(sent=3),
@@ -59,7 +59,7 @@ def test_the_planner(recent, deployed, answer):
             id="silent",
         ),
         pytest.param(
-            Recent(sent=3, batches=9, crashes=1),
+            Recent(sent=3, worked_off=9, crashes=1),
             Answer(False, f"It crashed 1 time within ten minutes. {LOG} FetcherFunction"),
             id="crashing",
         ),

@@ -97,7 +97,7 @@ LETTERS = "{} could not be worked off. See why: wellspring dead-letters list"
             ],
             id="a fetcher that crashes",
         ),
-        pytest.param({"recent": Recent(planned_at=at(-1), sent=4, batches=1)}, [], id="a fetcher at work"),
+        pytest.param({"recent": Recent(planned_at=at(-1), sent=4, worked_off=1)}, [], id="a fetcher at work"),
         pytest.param({"dead_letters": Depth(1, 0)}, [LETTERS.format("1 message")], id="a dead letter"),
         pytest.param(
             {"dead_letters": Depth(1, 2)},

@@ -49,10 +49,9 @@ def add(
 ) -> None:
     """Add a feed, a page or a timeline; it is fetched within a minute.
 
-    Without --type the URL is fetched once from here, to find out what it is. Without a cadence it is
-    adaptive: polled as often as it brings something new.
+    Without --type the URL is fetched once from here, to find out what it is.
+    Without a cadence it is adaptive: polled as often as it brings something new.
 
-    \b
     wellspring sources add https://example.org/feed.xml
     wellspring sources add https://example.org/blog --every 30m --full-text
     wellspring sources add https://x.com/username --owner me --every 1h
@@ -115,7 +114,6 @@ def edit(
 
     Its next time follows from its new cadence.
 
-    \b
     wellspring sources edit example.org --every 2h
     wellspring sources edit example.org --set max_age_days=30 --header X-Token=
     """

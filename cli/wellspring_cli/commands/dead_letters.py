@@ -40,7 +40,6 @@ def list_(
 
     All of them stay there. Each look counts as one more time that a message was received.
 
-    \b
     wellspring dead-letters list
     wellspring dead-letters list --limit 1000 --json
     """
@@ -74,7 +73,6 @@ def redrive(target: Target, ids: Names = None, everything: Everything = False) -
 
     Those that cannot be read would only come back; they are left where they are.
 
-    \b
     wellspring dead-letters redrive 3f2a
     wellspring dead-letters redrive --all
     """
@@ -101,7 +99,6 @@ def redrive(target: Target, ids: Names = None, everything: Everything = False) -
 def drop(target: Target, ids: Names = None, everything: Everything = False, yes: Yes = False) -> None:
     """Delete dead letters for good.
 
-    \b
     wellspring dead-letters drop 3f2a 77c0
     wellspring dead-letters drop --all
     """

@@ -25,7 +25,6 @@ def doctor(target: Target, as_json: AsJson = False) -> None:
     Nothing is changed. Each check is a line: ok, or FAIL and what to do.
     Ends with 0 when all is ok, with 1 when not, with 4 when nothing could be asked.
 
-    \b
     wellspring doctor
     wellspring doctor --profile work --region eu-west-1 --json
     """

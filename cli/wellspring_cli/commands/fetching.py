@@ -37,10 +37,9 @@ def fetch(
 ) -> None:
     """Fetch a source now, whatever its schedule says: puts a message on the queue.
 
-    Its min-interval, its host's pause and a Retry-After still count: then the message waits.
-    With --wait it ends with 0 when the fetch succeeded, with 1 when not.
+    Its min-interval, its host's pause and a Retry-After still count: then the
+    message waits. With --wait it ends with 0 when the fetch succeeded, else 1.
 
-    \b
     wellspring fetch example.org --wait
     """
     longest = cadence.span(patience).total_seconds()
@@ -71,7 +70,6 @@ def fetch(
 def explain(target: Target, source: SourceName, as_json: AsJson = False) -> None:
     """Say why a source was or was not fetched, and when it will be, reason by reason.
 
-    \b
     wellspring explain example.org
     """
     stack = target.open()
@@ -105,7 +103,6 @@ def plan(
 ) -> None:
     """Run the planner now: it puts what is due on the queue. With --dry-run nothing is sent or written.
 
-    \b
     wellspring plan --dry-run
     """
     stack = target.open()
@@ -135,7 +132,6 @@ def plan(
 def viewed(target: Target, source: SourceName) -> None:
     """Note that somebody looked at a source; the activity cadence goes by it.
 
-    \b
     wellspring viewed example.org
     """
     stack = target.open()

@@ -74,7 +74,6 @@ def import_(
     type, title, owner, enabled, created_at, config. Rows without a cadence
     get the one that is named here, else adaptive.
 
-    \b
     wellspring sources import subscriptions.opml
     wellspring sources import sources.csv --every 30m --dry-run
     cat sources.json | wellspring sources import - --format json
@@ -127,7 +126,6 @@ def export(
     headers only --with-secrets. What was learned (intervals, validators,
     failures) is left out, and so are posts.
 
-    \b
     wellspring sources export sources.json
     wellspring sources export sources.csv --with-secrets
     wellspring sources export --format opml > sources.opml

@@ -41,7 +41,6 @@ def set_(target: Target, context: typer.Context, owner: Owner) -> None:
     never typed behind the command, where the shell's history would
     keep it. It is stored encrypted, in SSM.
 
-    \b
     wellspring keys set me
     wellspring keys set me < key.txt
     """
@@ -66,7 +65,6 @@ def set_(target: Target, context: typer.Context, owner: Owner) -> None:
 def list_(target: Target, as_json: AsJson = False) -> None:
     """List who has a key, and when it was set; no keys.
 
-    \b
     wellspring keys list
     """
     stack = target.open()
@@ -88,7 +86,6 @@ def list_(target: Target, as_json: AsJson = False) -> None:
 def remove(target: Target, owner: Owner, yes: Yes = False) -> None:
     """Remove an owner's key; the owner's timelines fail until there is another one.
 
-    \b
     wellspring keys remove me
     """
     _check(owner)

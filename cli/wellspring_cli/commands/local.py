@@ -69,7 +69,6 @@ def up(
 
     Said again, it deploys what has changed in the project since.
 
-    \b
     wellspring local up
     wellspring local up --port 4577 --no-wait
     wellspring local up --endpoint http://127.0.0.1:4566
@@ -83,7 +82,6 @@ def up(
 def down(state_dir: StateDir = project.STATE_DIR) -> None:
     """Stop the local cloud; what was stored is kept.
 
-    \b
     wellspring local down
     """
     found = cloud.running(state_dir)
@@ -104,7 +102,6 @@ def status(as_json: AsJson = False, state_dir: StateDir = project.STATE_DIR) -> 
 
     Ends with 0 when it runs with a finished stack, with 1 when not.
 
-    \b
     wellspring local status --json
     """
     found = standing.of(state_dir)
@@ -121,7 +118,6 @@ def reset(yes: Yes = False, wait: Wait = True, state_dir: StateDir = project.STA
 
     An emulator that was not started by Wellspring is left alone.
 
-    \b
     wellspring local reset --yes
     """
     found = cloud.running(state_dir)

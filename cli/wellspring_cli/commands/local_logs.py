@@ -44,7 +44,6 @@ def logs(
 ) -> None:
     """Show what the planner and the fetchers have logged in the local cloud, a line for each thing.
 
-    \b
     wellspring local logs --since 1h --errors
     wellspring local logs fetcher --follow
     wellspring local logs --emulator

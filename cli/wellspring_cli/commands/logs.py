@@ -35,7 +35,6 @@ def logs(
 
     Below them: how long each took and how it ended, from left to right, and all in a sentence.
 
-    \b
     wellspring logs example.org
     wellspring logs example.org --failed --since 2d
     wellspring logs example.org --json

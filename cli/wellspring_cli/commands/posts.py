@@ -46,7 +46,6 @@ def list_(
 
     The second line of each is the name to show or process it by.
 
-    \b
     wellspring posts list
     wellspring posts list --source example.org
     wellspring posts list --source example.org --pending --json
@@ -82,7 +81,6 @@ def show(
 ) -> None:
     """Show all that is known of a post, and its whole text.
 
-    \b
     wellspring posts show example.org-0a1b2c3d4e5f/9f86d081884c
     """
     stack = target.open()
@@ -115,7 +113,6 @@ def process(
 ) -> None:
     """Mark posts as processed: they are no longer pending, and kept for good. Repeating it is safe.
 
-    \b
     wellspring posts process example.org-0a1b2c3d4e5f/9f86d081884c
     wellspring posts process --source example.org
     wellspring posts process --all --yes

@@ -53,7 +53,6 @@ def list_(
 ) -> None:
     """List sources: how each stands, how its last poll ended, when it is polled next.
 
-    \b
     wellspring sources list --state failing --state quarantined
     wellspring sources list --host example.org --json
     """
@@ -100,7 +99,6 @@ def list_(
 def show(target: Target, source: SourceName, as_json: AsJson = False) -> None:
     """Show all that is known of a source.
 
-    \b
     wellspring sources show example.org
     """
     stack, now = target.open(), timestamps.now()
@@ -118,7 +116,6 @@ def show(target: Target, source: SourceName, as_json: AsJson = False) -> None:
 def enable(target: Target, sources: SourceNames) -> None:
     """Put sources back into the schedule, as if nothing had gone wrong before.
 
-    \b
     wellspring sources enable example.org
     """
     stack = target.open()
@@ -133,7 +130,6 @@ def enable(target: Target, sources: SourceNames) -> None:
 def disable(target: Target, sources: SourceNames) -> None:
     """Take sources out of the schedule; what is stored of them stays.
 
-    \b
     wellspring sources disable example.org
     """
     stack = target.open()
@@ -155,7 +151,6 @@ def remove(
 ) -> None:
     """Remove sources. Their posts stay, unless --with-posts deletes them; fetch logs go by themselves.
 
-    \b
     wellspring sources remove example.org --with-posts
     """
     stack = target.open()

@@ -21,7 +21,6 @@ def status(target: Target, as_json: AsJson = False) -> None:
     The last lines say what needs a person, the most urgent first, and the command that helps.
     Ends with 0 when all is well, with 1 when something needs a person, with 5 when AWS did not tell all.
 
-    \b
     wellspring status
     wellspring status --json
     """

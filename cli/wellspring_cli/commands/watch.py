@@ -34,7 +34,6 @@ def watch(
 ) -> None:
     """Show posts as they are stored, each once, until Ctrl-C.
 
-    \b
     wellspring watch
     wellspring watch --source example.org
     wellspring watch --json | jq -r .title

@@ -1,4 +1,4 @@
-"""Owns what CloudWatch says of a stack's last day: runs of the planner, polls, posts, runs of the fetcher."""
+"""Owns what CloudWatch says of a stack's last day: runs of the planner, polls and posts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,11 +21,13 @@ QUERIES = {
     "partial": (FETCHER, "PollsPartial", "Sum", COARSE),
     "unchanged": (FETCHER, "PollsNotModified", "Sum", COARSE),
     "failed": (FETCHER, "PollsFailed", "Sum", COARSE),
+    "deferred": (FETCHER, "PollsDeferred", "Sum", COARSE),
+    "skipped": (FETCHER, "PollsSkipped", "Sum", COARSE),
     "posts": (FETCHER, "PostsCreated", "Sum", COARSE),
-    "batches": (FUNCTION, "Invocations", "Sum", MINUTE),
     "crashes": (FUNCTION, "Errors", "Sum", MINUTE),
 }
 """Of whom, which metric, how it is added up, and over how many seconds."""
+WORKED_OFF = ("ok", "partial", "unchanged", "failed", "deferred", "skipped")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +57,10 @@ class Recent:
     """Of the planner, within ten minutes."""
     sent: int = 0
     """Sources that were put on the queue within ten minutes, and early enough to be worked off by now."""
-    batches: int = 0
-    """Runs of the fetcher within ten minutes that did not crash."""
+    worked_off: int = 0
+    """Messages that the fetchers told about within ten minutes, or a little longer."""
     crashes: int = 0
+    """Runs of the fetcher within ten minutes that ended without a word."""
     hour: Polls = Polls()
     day: Polls = Polls()
 
@@ -91,16 +94,18 @@ def recent(cloudwatch: Any, *, namespace: str, fetcher: str, now: datetime) -> R
     def lately(moment: datetime) -> bool:
         return moment > now - LATELY
 
+    def lately_begun(moment: datetime) -> bool:
+        return moment > now - LATELY - timedelta(seconds=COARSE)
+
     def early(moment: datetime) -> bool:
         return lately(moment) and moment < now - WORKED_OFF_BY_NOW
 
-    crashes = total("crashes", lately)
     return Recent(
         planned_at=max(series["runs"], default=None),
         runs=total("runs", lately),
         sent=total("sent", early) - total("delayed", early),
-        batches=total("batches", lately) - crashes,
-        crashes=crashes,
+        worked_off=sum(total(name, lately_begun) for name in WORKED_OFF),
+        crashes=total("crashes", lately),
         hour=polls(HOUR),
         day=polls(DAY),
     )
