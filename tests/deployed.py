@@ -70,9 +70,10 @@ class Deployed:
             if row["content_hash"] not in ("window", "waiting")
         ]
 
-    def lines(self, output):
+    def lines(self, output, since=None):
         """Return the structured lines that a function has logged."""
-        events = self.logs.filter_log_events(logGroupName=self.stack.outputs[output])["events"]
+        start = {"startTime": int(since.timestamp() * 1000)} if since else {}
+        events = self.logs.filter_log_events(logGroupName=self.stack.outputs[output], **start)["events"]
         found = []
         for event in events:
             try:

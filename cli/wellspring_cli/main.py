@@ -63,7 +63,11 @@ def demo(
     port: local.Port = project.DEFAULT_PORT,
     state_dir: local.StateDir = project.STATE_DIR,
 ) -> None:
-    """Show the whole stack at work on this computer, with living feeds, until Ctrl-C."""
+    """Show the whole stack at work on this computer, with living feeds, until Ctrl-C.
+
+    wellspring demo
+    wellspring demo --once --port 4577
+    """
     demo_run.run(state_dir.resolve(), port, once=once, console=output.console())
 
 
@@ -96,14 +100,16 @@ def try_(
     """
     tried = trying.run(what, kind=kind, base=url, headers=cadence.headers(header), max_age_days=max_age_days)
     if as_json:
-        print(trying.as_json(tried))
+        output.print_json(trying.fields(tried))
     else:
-        trying.show(tried, output.console())
+        with output.written():
+            trying.show(tried, output.console())
     raise typer.Exit(0 if trying.is_good(tried) else 1)
 
 
 def main() -> None:
     """Run the command; what a person can mend is told in a sentence, without a traceback."""
+    _open_what_is_closed()
     try:
         app()
     except (CliError, InvalidInput, Unavailable, ClientError, BotoCoreError) as error:
@@ -118,6 +124,13 @@ def main() -> None:
             f"This is a mistake of Wellspring's own ({what}). {TRACEBACK}=1 shows where it is.", style="red"
         )
         sys.exit(errors.BUG)
+
+
+def _open_what_is_closed() -> None:
+    """Give a command that was started with closed streams, as some schedulers do, empty ones."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def told(error: BaseException) -> tuple[str, int]:

@@ -7,16 +7,19 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NoReturn
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from wellspring import timestamps
 from wellspring.cadences import shown
+from wellspring_cli.errors import CliError
 
 PIPED_WIDTH = 160
 """Nobody sees how wide a pipe is; tables are made for a wide screen then, and cut less."""
@@ -25,6 +28,16 @@ NOT_PLAIN = re.compile(r"[^\n\x20-\x7e]")
 
 
 class _Console(Console):
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render without what would steer the terminal, wherever the text comes from."""
+        for segment in super().render(renderable, options):
+            text = segment.text
+            yield (
+                segment
+                if segment.control or text.isprintable()
+                else segment._replace(text=_plain_lines(text))
+            )
+
     def on_broken_pipe(self) -> NoReturn:
         _hang_up()
 
@@ -40,7 +53,8 @@ def console(*, stderr: bool = False) -> Console:
 
 def say(line: str | Text, *, style: str | None = None) -> None:
     """Print a sentence, whole, however narrow the screen is."""
-    console().print(line, style=style, soft_wrap=True)
+    with written():
+        console().print(line, style=style, soft_wrap=True)
 
 
 def note(line: str | Text, *, style: str | None = "yellow") -> None:
@@ -49,7 +63,8 @@ def note(line: str | Text, *, style: str | None = "yellow") -> None:
 
 
 def show(table: Table) -> None:
-    console().print(table)
+    with written():
+        console().print(table)
 
 
 def print_json(found: object) -> None:
@@ -76,13 +91,17 @@ def facts(pairs: Iterable[tuple[str, str | Text]]) -> Table:
     made.add_column(style="dim", no_wrap=True)
     made.add_column(overflow="fold")
     for name, value in pairs:
-        made.add_row(name, value if isinstance(value, Text) else Text(value))
+        made.add_row(name, value if isinstance(value, Text) else Text(printable(value)))
     return made
 
 
 def printable(text: str) -> str:
     """Return text that a publisher wrote without what would steer the terminal."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _plain_lines(text: str) -> str:
+    return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def one_line(text: str, longest: int | None = None) -> str:
@@ -113,10 +132,19 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 
 
 def _print(text: str) -> None:
-    try:
+    with written():
         print(text, flush=True)
+
+
+@contextmanager
+def written() -> Iterator[None]:
+    """End well when whoever reads has seen enough; say it when there is no room for what is written."""
+    try:
+        yield
     except BrokenPipeError:
         _hang_up()
+    except OSError as error:
+        raise CliError(f"It could not be written out: {error.strerror}.") from None
 
 
 def _hang_up() -> NoReturn:

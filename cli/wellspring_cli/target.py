@@ -34,6 +34,7 @@ AWS = Config(
     max_pool_connections=20,
 )
 START = "Start the local cloud (wellspring local up), or name a stack on AWS: --profile, --region, --stack."
+LIKE = "one is written like http://127.0.0.1:4566."
 UNSIGNED = f"No local cloud is running, and there are no AWS credentials. {START}"
 
 
@@ -168,8 +169,11 @@ def with_target(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        target = Target(**{name: given.pop(name) for name in OPTIONS})
-        command(target, **given)
+        named = {name: given.pop(name) for name in OPTIONS}
+        if empty := [name for name, value in named.items() if value == ""]:
+            # A variable that a script forgot to set would lead to another stack than the one that was meant.
+            raise WrongUse(f"--{empty[0].replace('_', '-')} is empty. Name one, or leave the option out.")
+        command(Target(**named), **given)
 
     run.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *added]}
@@ -189,11 +193,15 @@ def _session(profile: str | None, region: str | None) -> boto3.Session:
 
 def _check_endpoint(url: str) -> None:
     try:
-        good = urlsplit(url).scheme in ("http", "https") and is_valid_endpoint_url(url)
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and is_valid_endpoint_url(url)
     except ValueError:
-        good = False
+        raise WrongUse(f"That is no address of AWS; {LIKE}") from None
+    if "@" in url or parts.query or parts.fragment:
+        # It is named in every answer, and may not hold a secret.
+        raise WrongUse(f"The address of AWS has a user, a password or a query in it; {LIKE}")
     if not good:
-        raise WrongUse(f"{url!r} is no address of AWS; one is written like http://127.0.0.1:4566.")
+        raise WrongUse(f"{url!r} is no address of AWS; {LIKE}")
 
 
 def _local_client(endpoint_url: str) -> Callable[[str], Any]:

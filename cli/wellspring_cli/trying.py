@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -11,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from rich.console import Console
@@ -61,8 +60,9 @@ def run(
         return trial.try_reply(replace(source, url=base or ""), kind, reply, world, chosen)
 
 
-def as_json(tried: Trial) -> str:
-    fields = {
+def fields(tried: Trial) -> dict[str, Any]:
+    """Return what would come of it for programs."""
+    return {
         "status": tried.status,
         "type": tried.type,
         "error_class": tried.error_class,
@@ -73,15 +73,10 @@ def as_json(tried: Trial) -> str:
         "feeds": [{"url": feed.url, "title": feed.title} for feed in tried.feeds],
         "posts": [post.fields() for post in tried.posts],
     }
-    is_plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    return json.dumps(fields, ensure_ascii=is_plain, indent=2)
 
 
 def show(tried: Trial, console: Console) -> None:
     """Tell a person what would come of it."""
-    if isinstance(console.file, io.TextIOWrapper):
-        # A terminal that does not know a character shows a question mark; it is no reason to give up.
-        console.file.reconfigure(errors="replace")
     out = Counter(post.filtered for post in tried.posts)
     kept = out.pop(None, 0)
     left = ", ".join(f"{number} {why}" for why, number in out.most_common())

@@ -18,6 +18,8 @@ LABEL = re.compile(r"^([a-z][a-z -]*?)  +\S", re.MULTILINE)
 @pytest.fixture
 def feeds(deployed, state_dir):
     """The demo's feeds, polled once."""
+    for name in sources.SOURCE_IDS:
+        deployed.sources.remove(name)
     with publisher.open_publisher(state_dir) as opened:
         sources.add_missing(deployed.stack, opened.home, now=now())
 

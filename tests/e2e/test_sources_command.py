@@ -196,9 +196,12 @@ def test_removing_asks_first_and_can_take_the_posts_along(operator, deployed, pu
     assert declined.code == 1 and "Nothing was done." in declined.err
     assert deployed.source("gone-1")
 
-    assert "Removed gone-2." in operator.well("sources", "remove", "gone-2", answers="y\n").out
+    assert (
+        "Removed gone-2, from the local cloud at "
+        in operator.well("sources", "remove", "gone-2", answers="y\n").out
+    )
     told = operator.well("sources", "remove", "gone-1", "--with-posts", "--yes")
-    assert "Removed gone-1 and 2 posts." in told.out
+    assert "Removed gone-1 and 2 posts, from " in told.out
     assert deployed.sources.read(["gone-1", "gone-2"]) == []
     assert deployed.posts("gone-1") == []
 

@@ -1,11 +1,17 @@
 """Which stack a command talks to, and what is said when there is none."""
 
+import os
+import signal
+import subprocess
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 
 import pytest
 
 ANY = ("sources", "list")
+WELLSPRING = Path(sys.executable).with_name("wellspring")
 
 
 def test_without_anything_it_is_said_what_to_start(typed):
@@ -105,3 +111,57 @@ def test_a_mistake_of_our_own_is_told_without_a_traceback(typed, monkeypatch):
     told = typed(*ANY)
     assert told.code == 70
     assert "mistake of Wellspring's own" in told.err and "Traceback" not in told.err
+
+
+@pytest.mark.parametrize("option", ["--stack", "--profile", "--region", "--endpoint-url"])
+def test_an_empty_name_leads_to_no_other_stack(typed, option):
+    told = typed(*ANY, option, "")
+    assert (told.code, told.out) == (2, "")
+    assert told.err.startswith(f"{option} is empty.")
+
+
+@pytest.mark.parametrize("url", ["http://me:canary@127.0.0.1:4566", "http://127.0.0.1:4566?key=canary"])
+def test_an_endpoint_with_a_secret_in_it_is_refused_without_repeating_it(typed, url):
+    told = typed(*ANY, "--endpoint-url", url)
+    assert (told.code, told.out) == (2, "")
+    assert "canary" not in told.err
+
+
+def test_what_does_not_speak_as_aws_does_is_told(typed, publisher):
+    told = typed(*ANY, "--endpoint-url", publisher.url(""), "--region", "eu-west-1")
+    assert (told.code, told.out) == (5, "")
+    assert "does not speak as AWS does" in told.err
+
+
+@pytest.mark.parametrize(
+    ("closed", "command", "told"),
+    [
+        pytest.param(">&-", "local status --state-dir .", (1, ""), id="nobody listens"),
+        pytest.param(
+            "<&-",
+            "sources import - --format json",
+            (2, "standard input: there is nothing in it.\n"),
+            id="nobody speaks",
+        ),
+    ],
+)
+def test_a_command_works_with_a_stream_that_is_closed(closed, command, told, tmp_path):
+    shell = ["sh", "-c", f"exec {WELLSPRING} {command} {closed}"]
+    ended = subprocess.run(shell, capture_output=True, text=True, cwd=tmp_path)
+    assert (ended.returncode, ended.stderr) == told
+
+
+def test_ctrl_c_is_no_traceback_before_the_command_has_begun(tmp_path):
+    # The module that the command imports first holds it there.
+    (tmp_path / "typer.py").write_text(
+        "import sys, time\nsys.stderr.write('here')\nsys.stderr.flush()\ntime.sleep(30)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", "from wellspring_cli.start import main; main()"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as begun:
+        assert begun.stderr.read(4) == "here"
+        begun.send_signal(signal.SIGINT)
+        assert (begun.stderr.read(), begun.wait(10)) == ("", 130)

@@ -156,6 +156,8 @@ def test_a_source_is_found_by(text, sources, wanted):
         ),
         pytest.param(" ", (NEWS,), "A source is named by its id", id="nothing typed"),
         pytest.param("a" * 9000, (NEWS,), "A source is named by its id", id="far too much"),
+        pytest.param("a" * 1025, (NEWS,), "A source is named by its id", id="longer than an id can be"),
+        pytest.param("\udcff", (NEWS,), "A source is named by its id", id="bytes that are no text"),
         pytest.param("https://", (NEWS,), "must begin with http", id="half a url"),
     ],
 )
@@ -243,3 +245,8 @@ def test_a_configuration_is_merged_with_what_is_there():
     merged = catalog.with_config(before, {"max_age_days": None, "full_text": True})
     assert merged == {"backfill": True, "full_text": True, "cadence": every(5.0)}
     assert replace(before, config=catalog.config.parse(merged)).config.max_age_days is None
+
+
+@pytest.mark.parametrize(("title", "kept"), [("x" * 500, "x" * 200), ("", None)])
+def test_a_title_is_edited_as_it_is_added(title, kept):
+    assert edited(a_source(title="old"), {"title": title}).title == kept == new(title=title).title

@@ -77,7 +77,22 @@ def test_a_header_that_cannot_be_sent_is_refused(headers):
         config.parse({"headers": headers})
 
 
-def test_a_header_is_never_shown_in_a_message():
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"Authorization": ["77001234"]}, id="text in a list"),
+        pytest.param({"X-Pin": 77001234}, id="a number"),
+        pytest.param(77001234, id="a number in place of the headers"),
+    ],
+)
+def test_a_header_is_never_shown_in_a_message(headers):
     with pytest.raises(InvalidInput) as caught:
-        config.parse({"headers": {"Authorization": ["secret-token"]}})
-    assert "secret-token" not in str(caught.value)
+        config.parse({"headers": headers})
+    _, warnings = config.read({"headers": headers})
+    assert "headers" in str(caught.value) and "headers" in warnings[0]
+    assert "77001234" not in f"{caught.value} {warnings}"
+
+
+def test_a_cadence_that_is_none_is_warned_about_without_what_was_written():
+    _, warnings = config.read({"cadence": {"mode": "canary"}})
+    assert warnings == ("config.cadence: the mode must be one of always, interval, adaptive, activity",)

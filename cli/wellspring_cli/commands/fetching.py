@@ -119,7 +119,7 @@ def plan(
     sent = "would be put on the queue" if dry_run else "put on the queue"
     delayed = f", {report['delayed']} of them with a delay" if report["delayed"] else ""
     say(
-        f"{plural(report['enqueued'], 'source')} {sent}{delayed}"
+        f"{plural(report['enqueued'], 'source')} {sent}{delayed}, in {stack.place}"
         + (f"; left out: {out}" if out else "")
         + "."
     )

@@ -136,7 +136,7 @@ def process(
     if tally.unknown or unknown:
         raise NotThere(post_rows.told(tally, unknown))
     if not as_json:
-        say(post_rows.told(tally, unknown))
+        say(f"In {stack.place}: {post_rows.told(tally, unknown)}")
 
 
 def _pending(stack: Stack, source_id: str | None, cursor: str | None) -> Page:

@@ -28,7 +28,7 @@ SourceName = Annotated[
     str, typer.Argument(metavar="SOURCE", help="Its id, the beginning of its id, or its URL.")
 ]
 SourceNames = Annotated[
-    list[str], typer.Argument(metavar="SOURCE...", help="Ids, the beginnings of ids, or URLs.")
+    list[str], typer.Argument(metavar="SOURCE", help="Ids, the beginnings of ids, or URLs.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -154,16 +154,20 @@ def remove(
     wellspring sources remove example.org --with-posts
     """
     stack = target.open()
-    found = [catalog.find(name, stack.sources) for name in sources]
-    what = f"{plural(len(found), 'source')}{' and all their posts' if with_posts else ''} from {stack.place}"
+    named = [catalog.find(name, stack.sources) for name in sources]
+    found = list({source.source_id: source for source in named}.values())
     if not yes:
+        what = f"{plural(len(found), 'source')}{' and all their posts' if with_posts else ''}"
         names = ", ".join(source.source_id for source in found)
-        confirm(f"Remove {what}: {names}?")
+        confirm(f"Remove {what} from {stack.place}: {names}?")
     for source in found:
         gone = stack.sources.remove(source.source_id)
         erased = stack.posts.erase(source.source_id) if with_posts else 0
         posts = f" and {plural(erased, 'post')}" if with_posts else ""
-        say(f"Removed {source.source_id}{posts}." if gone else f"{source.source_id} was gone already{posts}.")
+        removed = (
+            f"Removed {source.source_id}{posts}" if gone else f"{source.source_id} was gone already{posts}"
+        )
+        say(f"{removed}, from {stack.place}.")
 
 
 def changed(stack: Stack, name: str, change: Callable[[Source, datetime], Source]) -> Source:
@@ -187,7 +191,7 @@ def confirm(question: str) -> None:
     """Ask before something is lost; a program must say --yes, since nobody answers there."""
     if not sys.stdin.isatty():
         raise WrongUse(f"{question} Nobody can answer here: say --yes if it is meant.")
-    if not typer.confirm(question):
+    if not typer.confirm(output.printable(question)):
         raise CliError("Nothing was done.")
 
 

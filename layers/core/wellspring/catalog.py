@@ -54,7 +54,7 @@ def new(wanted: Wanted, settings: Settings, *, now: datetime, bulk: bool) -> Sou
             source_id=source_id,
             url=wanted.url,
             type=wanted.type or discovery.kind_of_url(wanted.url) or "rss",
-            title=(wanted.title or "")[:LONGEST_TITLE] or None,
+            title=_title(wanted.title),
             owner_id=wanted.owner_id,
             enabled=wanted.enabled,
             created_at=wanted.created_at or now,
@@ -96,6 +96,7 @@ def edited(
     What was learned from another URL, or as another type, means nothing any more.
     """
     after = checked(replace(before, **wanted, config=config.parse(given)))
+    after = replace(after, title=_title(after.title))
     if (before.url, before.type, before.owner_id) != (after.url, after.type, after.owner_id):
         cursor = replace(
             after.cursor, etag=None, last_modified=None, issuer=None, signature=None, bookmark={}
@@ -140,14 +141,14 @@ def find(text: str, sources: Sources) -> Source:
     An id, and a URL whose source has the id that URLs get, cost one read; all else is looked
     for in the whole table.
     """
-    if not text.strip() or len(text.encode("utf-8", "replace")) > urls.LONGEST:
+    if not text.strip() or not _can_name(text):
         raise UnknownSource("A source is named by its id, by the beginning of its id, or by its URL.")
     wanted = id_of(text) if "://" in text else None
 
     def is_meant(source: Source) -> bool:
         return is_at(source, wanted) if wanted else source.source_id.startswith(text)
 
-    likely = [name for name in (wanted, text) if name and len(name.encode("utf-8", "replace")) <= LONGEST_ID]
+    likely = [name for name in (wanted, text) if name and len(name.encode()) <= LONGEST_ID]
     for found in sources.read(likely):
         if found.source_id == text or is_meant(found):
             return found
@@ -166,6 +167,14 @@ def find(text: str, sources: Sources) -> Source:
     )
 
 
+def _can_name(text: str) -> bool:
+    """Say whether a source could have such a name; a table refuses to be asked for others."""
+    try:
+        return len(text.encode()) <= (urls.LONGEST if "://" in text else LONGEST_ID)
+    except UnicodeEncodeError:
+        return False
+
+
 def shown(text: str) -> str:
     """Return what a person typed without the secrets of a URL."""
     return urls.shown(text) if "://" in text else text
@@ -174,6 +183,10 @@ def shown(text: str) -> str:
 def is_at(source: Source, wanted: str) -> bool:
     """Say whether a source has a URL that gets this id, now or before it moved."""
     return any(_id_or_none(url) == wanted for url in (source.url, source.previous_url) if url)
+
+
+def _title(text: str | None) -> str | None:
+    return (text or "")[:LONGEST_TITLE] or None
 
 
 def _id_or_none(url: str) -> str | None:

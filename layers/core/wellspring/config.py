@@ -18,6 +18,8 @@ HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 OWNER = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 """What names an owner: it is part of a parameter's path."""
 MODES = ("always", "interval", "adaptive", "activity")
+QUIET = {"union_tag_invalid": f"the mode must be one of {', '.join(MODES)}"}
+"""What is said in log lines in place of a message that repeats what was written."""
 
 Minutes = Annotated[float, Field(gt=0, le=TEN_YEARS_IN_MINUTES, allow_inf_nan=False)]
 Days = Annotated[float, Field(gt=0, le=36_600, allow_inf_nan=False)]
@@ -133,15 +135,23 @@ def read(raw: object) -> tuple[Config, tuple[str, ...]]:
 
 def _sentences(error: ValidationError, *, shows_values: bool = False) -> list[str]:
     return [
-        _sentence(problem["loc"], problem["msg"], problem["input"], shows_values=shows_values)
+        _sentence(
+            problem["loc"],
+            problem["msg"] if shows_values else QUIET.get(problem["type"], problem["msg"]),
+            problem["input"],
+            shows_values=shows_values,
+        )
         for problem in error.errors()
     ]
 
 
 def _sentence(loc: tuple[int | str, ...], message: str, value: Any, *, shows_values: bool) -> str:
-    """Say what is wrong; in log lines without the value, which may be a secret in the wrong place."""
+    """Say what is wrong; in log lines without text, which may be a secret in the wrong place.
+
+    What is given for a header is a secret wherever it is told, a number too.
+    """
     field = ".".join(str(part) for part in loc if part not in MODES)
-    harmless = isinstance(value, int | float) or (shows_values and not field.startswith("headers"))
+    harmless = (shows_values or isinstance(value, int | float)) and not field.startswith("headers")
     shown = f", found {value!r}" if harmless else ""
     message = message.removeprefix("Value error, ")
     return f"{field or 'config'}: {message[:1].lower()}{message[1:]}{shown}"

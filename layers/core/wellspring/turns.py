@@ -16,7 +16,10 @@ def take(host: str, delay: timedelta, world: World) -> Slot:
     while True:
         now = world.clock()
         slot = world.gates.take_slot(host, now=now, until=now + kept)
-        if slot.taken or opens_at(slot, now) > patience:
+        if slot.taken:
+            _keep_for_longer(host, now + kept, world.clock() - now, world)
+            return slot
+        if opens_at(slot, now) > patience:
             return slot
         begins = slot.state.next_slot
         if begins is None or opens_at(slot, now) > begins:
@@ -27,6 +30,12 @@ def take(host: str, delay: timedelta, world: World) -> Slot:
             # Writing it down may have taken until then.
             world.pause(max(begins - world.clock(), timedelta(0)))
             return reserved
+
+
+def _keep_for_longer(host: str, until: datetime, late: timedelta, world: World) -> None:
+    """Keep a place that took long to write down: the request leaves later, and the next one must, too."""
+    if late > hosts.SLACK:
+        world.gates.reserve_slot(host, at=until, until=until + late)
 
 
 def take_politely(url: str, delay: timedelta, world: World) -> Slot:

@@ -13,6 +13,7 @@ from botocore.exceptions import (
     TokenRetrievalError,
     UnauthorizedSSOTokenError,
 )
+from botocore.parsers import ResponseParserError
 
 from wellspring.errors import Denied, NotSignedIn, Unavailable
 
@@ -55,6 +56,8 @@ def told_as_unavailable(what: str) -> Iterator[None]:
     except EndpointConnectionError as error:
         endpoint = error.kwargs.get("endpoint_url", "AWS")
         raise Unavailable(f"{what} failed: {endpoint} cannot be reached.") from error
+    except ResponseParserError as error:
+        raise Unavailable(f"{what} failed: what answers there does not speak as AWS does.") from error
     except BotoCoreError as error:
         raise Unavailable(f"{what} failed: {type(error).__name__}.") from error
 
