@@ -68,8 +68,16 @@ class MemorySources:
     def move(self, ref: DueRef, to: datetime) -> bool:
         return self._change(ref, next_fetch_at=to)
 
-    def unlist(self, ref: DueRef, *, if_disabled: bool = False) -> bool:
-        if if_disabled and ref.source_id in self.rows and self.rows[ref.source_id].enabled:
+    def unlist(self, ref: DueRef, *, if_disabled: bool = False, viewed_at: datetime | None = None) -> bool:
+        found = self.rows.get(ref.source_id)
+        if found and if_disabled and found.enabled:
+            return False
+        if (
+            found
+            and not if_disabled
+            and found.viewed_at
+            and (viewed_at is None or found.viewed_at > viewed_at)
+        ):
             return False
         return self._change(ref, next_fetch_at=None, due_shard=None)
 
