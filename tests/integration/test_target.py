@@ -81,9 +81,7 @@ def refusing():
         pytest.param("AccessDenied", 5, "cloudformation:DescribeStacks is not allowed", id="a missing right"),
         pytest.param("ExpiredToken", 4, "Sign in to AWS", id="a session that is over"),
         pytest.param("InvalidClientTokenId", 4, "Sign in to AWS", id="a key that is none"),
-        pytest.param(
-            "ValidationError", 4, "There is no stack 'wellspring'", id="no stack here"
-        ),
+        pytest.param("ValidationError", 4, "There is no stack 'wellspring'", id="no stack here"),
     ],
 )
 def test_a_refusal_is_told_with_what_to_do(typed, refusing, code, exit_code, told):

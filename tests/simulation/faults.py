@@ -44,6 +44,4 @@ class Crash(BaseException):
 
 def kinds(call):
     """Return the faults that differ from each other at a call."""
-    if call in READS:
-        return [Kind.CRASH_BEFORE, Kind.THROTTLED, Kind.PAUSED, Kind.FROZEN]
-    return list(Kind)
+    return [kind for kind in Kind if call not in READS or kind not in (Kind.CRASH_AFTER, Kind.LOST)]

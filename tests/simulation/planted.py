@@ -208,7 +208,7 @@ def _write_it_all(sim, before, was, after, token):
 
 @_spoilt("sources", "unlist")
 def _unlist_always(sim, before, ref, **_):
-    return before(ref)
+    return before(ref, viewed_at=sim.stage.now)
 
 
 @_spoilt("gates", "take_slot")

@@ -97,7 +97,7 @@ def _seen(sim):
     _later(sim, 0.0002, lambda: sim.view("v"))
     sim.check = lambda: (
         []
-        if feed.served or sim.sources.rows["v"].health.failures
+        if feed.served or sim.sources.rows["v"].health.failures or len(sim.faults) > 1
         else ["schedule: somebody looked, and nobody asked the publisher"]
     )
 

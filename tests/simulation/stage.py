@@ -27,6 +27,7 @@ class Invocation:
     skew: timedelta = timedelta(0)
     source_id: str | None = None
     message: object = None
+    began: object = None
     dead: bool = False
     disturbed: bool = False
     """A fault hit it, or it stood still while a fault hit one that ran inside of it."""
@@ -103,7 +104,7 @@ class Stage:
     @contextmanager
     def invocation(self, name, **fields):
         """Run a function; whatever ends it ends it alone. The answer says how it ended."""
-        found = Ending(Invocation(name, **fields))
+        found = Ending(Invocation(name, began=self.now, **fields))
         self.running.append(found.invocation)
         self.note(f"{name} begins")
         try:

@@ -51,8 +51,9 @@ class Watcher:
         self.windows = {}
         self.asked = {}
         self.gaps = {}
-        self.before = {}
-        """Who held a source's lease before the one who holds it."""
+        self.owners = {}
+        self.found = {}
+        """The lease of an attempt that never ended, by the token of the attempt that found it."""
         self.judges = {
             "posts.put": self._put,
             "posts.delete_unprocessed": self._deleted,
@@ -121,10 +122,9 @@ class Watcher:
 
     def _started(self, source_id, lease, *, answer, **_):
         if isinstance(answer, Started) and lease.until:
-            held = self.holders.get(source_id)
-            if held and held[0] != lease.token:
-                self.before[source_id] = held
-            self.holders[source_id] = (lease.token, self.stage.me)
+            self.holders[source_id] = lease.token
+            self.owners[lease.token] = self.stage.me
+            self.found[lease.token] = answer.source.lease.token if answer.source.lease else None
 
     def _released(self, source_id, token, lease, *, answer, **_):
         if answer is True:
@@ -137,9 +137,8 @@ class Watcher:
         counts_a_crash = bool(after.lease and after.lease.token)
         if not counts_a_crash:
             self.released.add(token)
-        held = self.holders.get(name)
-        if held and held[0] != token:
-            self.say(VALIDATORS, f"{name} was finished by {token}, while {held[0]} held the lease")
+        if self.holders.get(name, token) != token:
+            self.say(VALIDATORS, f"{name} was finished by {token}, while {self.holders[name]} held the lease")
         self._judge_validators(name, before, after)
         self._judge_failures(name, after, token, counts_a_crash)
 
@@ -160,7 +159,8 @@ class Watcher:
         if more <= 0:
             return
         if counts_a_crash:
-            old, holder = self.before[name]
+            old = self.found[token]
+            holder = self.owners.get(old)
             self.raised[f"crash of {old}"] += more
             if self.raised[f"crash of {old}"] > 1:
                 self.say(FAILURES, f"{name} pays more than once for the end of {old}")
@@ -195,7 +195,8 @@ class Watcher:
         if self.sim.skewed:
             return
         for other in self.stage.running[:-1]:
-            if other.name == "planner" and me.name == "planner" and not other.disturbed:
+            lasts = other.began + self.sim.settings.planner_lease
+            if other.name == me.name == "planner" and not other.disturbed and self.stage.now < lasts:
                 self.say(PLANNERS, "two plan at once")
 
     # Requests.
@@ -281,7 +282,8 @@ class Watcher:
             if source_id not in self.sim.sources.rows:
                 continue
             # One that waits longer because it failed may not have been asked again.
-            up_to_date = self.sim.settled and not self.failures[source_id] and not publisher.says.error
+            row = self.sim.sources.rows[source_id]
+            up_to_date = self.sim.settled and not self.failures[source_id] and self._allowed(row)
             last = publisher.listed if up_to_date else ()
             for entry in self._missing(source_id, self.must[source_id] | set(last)):
                 self.say(POSTS, f"{source_id}: {entry} was served and is not stored")
@@ -355,15 +357,18 @@ class Watcher:
         if not self.sim.settled:
             return
         for moment, source_id in self.sim.by_hand:
+            # Of one that stood still too long another attempt has written that it crashed.
             row = self.sim.sources.rows.get(source_id)
             if row is None or not row.enabled:
                 continue
             rows = [log for log in self.sim.logs.rows.values() if log.source_id == source_id]
-            if not any(log.manual and log.started_at >= moment - SKEW for log in rows):
+            if not any((log.manual or not log.message_id) and log.started_at >= moment - SKEW for log in rows):
                 if not any(source_id in held.body for held in self.sim.queue.dead):
                     self.say(MESSAGES, f"the fetch of {source_id} by hand never happened")
         for row in self.sim.posts.rows.values():
-            if row.full_text_status is FullText.WANTED and row.source_id in self.sim.sources.rows:
+            # One that left the feed before any fetch came to its end was never put in the line.
+            seen = any(hash_of(*entry) == row.content_hash for entry in self.must[row.source_id])
+            if row.full_text_status is FullText.WANTED and row.source_id in self.sim.sources.rows and seen:
                 self.say(MESSAGES, f"the full text of {row.entry.url} never came")
 
 
