@@ -8,7 +8,7 @@ from simulation.faults import SPANS
 from simulation.publishers import SECRET, hash_of
 from wellspring import addresses, schedule
 from wellspring.config import Always, Interval
-from wellspring.errors import FetchError
+from wellspring.errors import ErrorClass, FetchError
 from wellspring.model import FullText, Status
 from wellspring.ports import Started
 
@@ -52,6 +52,7 @@ class Watcher:
         self.asked = {}
         self.gaps = {}
         self.owners = {}
+        self.planning = []
         self.found = {}
         """The lease of an attempt that never ended, by the token of the attempt that found it."""
         self.judges = {
@@ -62,7 +63,8 @@ class Watcher:
             "sources.release": self._released,
             "sources.finish": self._finished,
             "sources.edit": self._edited,
-            "sources.due": self._planning,
+            "sources.due": self._planned,
+            "gates.acquire": self._acquired,
             "http.get": self._answered,
         }
 
@@ -190,13 +192,22 @@ class Watcher:
         if schedule.due(row, now=self.stage.now, defaults=self.sim.settings.defaults) is not None:
             self.say(SCHEDULE, f"{source_id} can be due and is not in the index")
 
-    def _planning(self, shard, until, *, answer, **_):
+    def _acquired(self, gate, owner, *, answer, **_):
+        if answer is True:
+            self.planning.append(self.stage.me)
+
+    def _planned(self, shard, until, *, answer, **_):
         me = self.stage.me
         if self.sim.skewed:
             return
         for other in self.stage.running[:-1]:
             lasts = other.began + self.sim.settings.planner_lease
-            if other.name == me.name == "planner" and not other.disturbed and self.stage.now < lasts:
+            if (
+                other in self.planning
+                and me.name == "planner"
+                and not other.disturbed
+                and self.stage.now < lasts
+            ):
                 self.say(PLANNERS, "two plan at once")
 
     # Requests.
@@ -220,7 +231,7 @@ class Watcher:
 
     def _judge_gap(self, source_id, moment):
         row = self.sim.sources.rows.get(source_id)
-        if row is None or not row.enabled or self.sim.skewed:
+        if row is None or not row.enabled or self.sim.skewed or self.sim.apart is None:
             return
         gap, allowed = moment - self.gaps[source_id], self._allowed(row)
         if allowed and gap > allowed:
@@ -232,7 +243,7 @@ class Watcher:
         if not isinstance(cadence, Interval | Always) or self._publisher(row.source_id).troubled:
             return None
         interval = timedelta(minutes=getattr(cadence, "every_minutes", 0))
-        allowed = interval * 2 ** self.failures[row.source_id] + self.sim.apart + timedelta(minutes=1)
+        allowed = interval * 2 ** self.failures[row.source_id] + (self.sim.apart or VISIBILITY) + timedelta(minutes=1)
         for fault in self.stage.hit:
             allowed += VISIBILITY + SPANS.get(fault.kind, timedelta(0))
             if self.sim.setting.duplicates or self.stage.calls[fault.call] == "http.get":
@@ -251,6 +262,8 @@ class Watcher:
         log = getattr(ending.result, "log", None)
         if log is None:
             return
+        if log.error_class is ErrorClass.INTERNAL:
+            self.say(BUGS, f"{log.attempt_id}: {log.error_message}\n{ending.result.backtrace}")
         rows = [row for row in self.sim.logs.rows.values() if row.attempt_id == log.attempt_id]
         if len(rows) != 1:
             self.say(LOGS, f"the attempt {log.attempt_id} has {len(rows)} rows")
@@ -283,7 +296,7 @@ class Watcher:
                 continue
             # One that waits longer because it failed may not have been asked again.
             row = self.sim.sources.rows[source_id]
-            up_to_date = self.sim.settled and not self.failures[source_id] and self._allowed(row)
+            up_to_date = row.enabled and not self.failures[source_id] and self._allowed(row)
             last = publisher.listed if up_to_date else ()
             for entry in self._missing(source_id, self.must[source_id] | set(last)):
                 self.say(POSTS, f"{source_id}: {entry} was served and is not stored")
@@ -347,11 +360,7 @@ class Watcher:
             self.say(SECRETS, "the secret was written where it does not belong")
 
     def _owns(self, url):
-        host = urlsplit(url).hostname
-        return any(
-            urlsplit(row.url).hostname == host and SECRET in str(row.config.headers)
-            for row in self.sim.sources.rows.values()
-        )
+        return urlsplit(url).hostname in self.sim.trusted
 
     def _judge_messages(self):
         if not self.sim.settled:
@@ -362,7 +371,9 @@ class Watcher:
             if row is None or not row.enabled:
                 continue
             rows = [log for log in self.sim.logs.rows.values() if log.source_id == source_id]
-            if not any((log.manual or not log.message_id) and log.started_at >= moment - SKEW for log in rows):
+            if not any(
+                (log.manual or not log.message_id) and log.started_at >= moment - SKEW for log in rows
+            ):
                 if not any(source_id in held.body for held in self.sim.queue.dead):
                     self.say(MESSAGES, f"the fetch of {source_id} by hand never happened")
         for row in self.sim.posts.rows.values():

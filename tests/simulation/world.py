@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import lru_cache
 from itertools import count
+from urllib.parse import urlsplit
 
 from builders import a_source
 from simulation.lag import LaggingPosts, LaggingSources
@@ -88,6 +89,8 @@ class Simulation:
         self.stage = stage = Stage(self.faults, self.seed, mixed=setting.mixed, nested=not plain)
         true_time = lambda: stage.now  # noqa: E731
         self.publishers = {}
+        self.trusted = set()
+        """The servers that a source's own headers are for."""
         self.web = Web(stage, ())
         self.sources = LaggingSources(true_time, setting.lag)
         self.posts = LaggingPosts(true_time, setting.lag)
@@ -98,6 +101,8 @@ class Simulation:
         self.skewed = bool(setting.skew)
         self.settled = False
         self.violations = []
+        self.apart = MINUTE * 10
+        """From one tick to the next; None where the ticks come as they like."""
         self.check = lambda: []
         """What a story wants to be true in the end, beside the invariants."""
         self.by_hand = []
@@ -135,6 +140,8 @@ class Simulation:
         publisher = Publisher(url, links=links)
         self.web.publishers[url] = self.publishers[source_id] = publisher
         publisher.source_id = source_id
+        if "headers" in fields.get("config", {}):
+            self.trusted.add(urlsplit(url).hostname)
         if entries:
             publisher.say(type(publisher.says)(tuple(entries)))
         self.sources.add(a_source(source_id, url=url, next_fetch_at=self.stage.now, **fields))
