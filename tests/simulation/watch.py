@@ -263,7 +263,7 @@ class Watcher:
         if log is None:
             return
         if log.error_class is ErrorClass.INTERNAL:
-            self.say(BUGS, f"{log.attempt_id}: {log.error_message}\n{ending.result.backtrace}")
+            self.say(BUGS, f"{log.attempt_id}: {log.error_message}")
         rows = [row for row in self.sim.logs.rows.values() if row.attempt_id == log.attempt_id]
         if len(rows) != 1:
             self.say(LOGS, f"the attempt {log.attempt_id} has {len(rows)} rows")
