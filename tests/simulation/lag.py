@@ -1,4 +1,4 @@
-"""Owns the lag of what is read without a promise: indexes, and rows that are read with eventual consistency."""
+"""Owns the lag of what is read without a promise: indexes, and rows read with eventual consistency."""
 
 from collections import deque
 from datetime import timedelta

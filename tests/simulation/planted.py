@@ -6,6 +6,7 @@ They are what the tests are tested with: a sweep that does not notice one of the
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from simulation import spoilt_ports as ports
 from simulation.scenarios import NAMED, ONE, OUTAGE, PAGES, PAIR, POISON, ROUGH, SEEN
 from simulation.world import Setting
 from wellspring import addresses, articles, batch, deferral, fetch, plan, schedule
@@ -13,12 +14,11 @@ from wellspring.errors import Unavailable
 from wellspring.intake import store
 from wellspring.model import Lease, Status
 from wellspring.poll import Poll
-from wellspring.ports import Outgoing, Refused, Slot
+from wellspring.ports import Outgoing, Refused
 from wellspring.record import Run
 
 __all__ = ["BUGS", "NAMED", "Bug"]
 
-TICK = timedelta(milliseconds=1)
 FAR_BEHIND = Setting(lag=timedelta(seconds=70))
 """An index that is further behind than the planner's period."""
 
@@ -148,114 +148,6 @@ def _never_partial(poll):
 STORE, ATTEMPT, PAGE, HEALTH = fetch._store, fetch._attempt, articles._page, schedule.health_after
 
 
-def _spoilt(port, method):
-    """Return a way to replace a method of a port; the other one gets what stood there as its first argument."""
-
-    def given(other):
-        def spoil(sim):
-            inner = getattr(sim, port)
-            before = getattr(inner, method)
-            setattr(inner, method, lambda *args, **kwargs: other(sim, before, *args, **kwargs))
-
-        return spoil
-
-    return given
-
-
-@_spoilt("sources", "_holds")
-def _no_fencing(sim, before, source_id, token):
-    return source_id in sim.sources.rows
-
-
-@_spoilt("sources", "start")
-def _no_stale_check(sim, before, source_id, lease, *, due_at=None, window_end=None):
-    return before(source_id, lease)
-
-
-@_spoilt("sources", "start")
-def _no_due_check(sim, before, source_id, lease, *, due_at=None, window_end=None):
-    return before(source_id, lease, window_end=window_end)
-
-
-@_spoilt("sources", "start")
-def _no_lease(sim, before, source_id, lease, *, due_at=None, window_end=None):
-    row = sim.sources.rows[source_id]
-    if row.lease and row.lease.until:
-        sim.sources.rows[source_id] = replace(row, lease=None)
-    return before(source_id, lease, due_at=due_at, window_end=window_end)
-
-
-@_spoilt("sources", "start")
-def _eternal_lease(sim, before, source_id, lease, *, due_at=None, window_end=None):
-    row = sim.sources.rows[source_id]
-    if row.lease and row.lease.until and row.lease.token != lease.token:
-        return Refused(replace(row, lease=replace(row.lease, until=lease.started_at + timedelta(days=1))))
-    return before(source_id, lease, due_at=due_at, window_end=window_end)
-
-
-@_spoilt("sources", "finish")
-def _forget_the_index(sim, before, was, after, token):
-    return before(was, replace(after, due_shard=None) if after.health.error_class else after, token)
-
-
-@_spoilt("sources", "finish")
-def _write_it_all(sim, before, was, after, token):
-    done = before(was, after, token)
-    if done:
-        sim.sources.rows[after.source_id] = replace(after, mark=sim.sources.rows[after.source_id].mark)
-    return done
-
-
-@_spoilt("sources", "unlist")
-def _unlist_always(sim, before, ref, **_):
-    return before(ref, viewed_at=sim.stage.now)
-
-
-@_spoilt("gates", "take_slot")
-def _no_slot(sim, before, host, *, now, until):
-    return Slot(True, sim.gates.host(host))
-
-
-@_spoilt("gates", "acquire")
-def _many_planners(sim, before, gate, owner, *, now, until):
-    sim.gates.held.pop(gate, None)
-    return before(gate, owner, now=now, until=until)
-
-
-@_spoilt("gates", "acquire")
-def _eternal_planner(sim, before, gate, owner, *, now, until):
-    return False if gate in sim.gates.held else before(gate, owner, now=now, until=until)
-
-
-@_spoilt("gates", "report_down")
-def _no_outage(sim, before, window_end):
-    return False
-
-
-@_spoilt("logs", "put")
-def _log_twice(sim, before, log):
-    before(replace(log, started_at=log.started_at + TICK))
-    return before(log)
-
-
-@_spoilt("posts", "put")
-def _put_always(sim, before, post):
-    sim.posts.rows[post.source_id, post.content_hash] = post
-    return True
-
-
-@_spoilt("posts", "put_window")
-def _window_goes_back(sim, before, source_id, window, *, started_at):
-    sim.posts.windows[source_id] = (started_at, dict(window))
-    return True
-
-
-@_spoilt("posts", "put_backlog")
-def _line_unguarded(sim, before, source_id, backlog, *, over):
-    sim.posts.backlogs[source_id] = backlog
-    return True
-
-
 BUGS = (
     Bug(
         "the time is moved before the message is sent", "schedule", ONE, ((plan, "_carry_out", _move_first),)
@@ -265,16 +157,16 @@ BUGS = (
     Bug("validators before posts", "validators and window", PAIR, ((fetch, "_store", _validators_first),)),
     Bug("the window before posts", "validators and window", PAIR, ((fetch, "_store", _window_first),)),
     Bug("the window before the line of full texts", "messages", PAGES, ((fetch, "_store", _line_last),)),
-    Bug("no fencing by the lease's token", "validators and window", PAIR, spoil=_no_fencing),
-    Bug("no check whether the message is stale", "requests", PAIR, spoil=_no_stale_check),
-    Bug("no check of the due time", "requests", PAIR, spoil=_no_due_check, setting=FAR_BEHIND),
-    Bug("a start takes a lease that somebody holds", "requests", PAIR, spoil=_no_lease),
-    Bug("a lease never expires", "schedule", PAIR, spoil=_eternal_lease),
-    Bug("the planner's lease never expires", "schedule", PAIR, spoil=_eternal_planner),
-    Bug("the planner's lease keeps nobody out", "planners", PAIR, spoil=_many_planners),
-    Bug("a source leaves the index although somebody looks", "schedule", SEEN, spoil=_unlist_always),
-    Bug("a failed poll leaves the index", "schedule", ROUGH, spoil=_forget_the_index),
-    Bug("a finish writes the whole source", "edits", PAIR, spoil=_write_it_all),
+    Bug("no fencing by the lease's token", "validators and window", PAIR, spoil=ports.no_fencing),
+    Bug("no check whether the message is stale", "requests", PAIR, spoil=ports.no_stale_check),
+    Bug("no check of the due time", "requests", PAIR, spoil=ports.no_due_check, setting=FAR_BEHIND),
+    Bug("a start takes a lease that somebody holds", "requests", PAIR, spoil=ports.no_lease),
+    Bug("a lease never expires", "schedule", PAIR, spoil=ports.eternal_lease),
+    Bug("the planner's lease never expires", "schedule", PAIR, spoil=ports.eternal_planner),
+    Bug("the planner's lease keeps nobody out", "planners", PAIR, spoil=ports.many_planners),
+    Bug("a source leaves the index although somebody looks", "schedule", SEEN, spoil=ports.unlist_always),
+    Bug("a failed poll leaves the index", "schedule", ROUGH, spoil=ports.forget_the_index),
+    Bug("a finish writes the whole source", "edits", PAIR, spoil=ports.write_it_all),
     Bug("our own errors are counted", "failure counters", PAIR, ((fetch, "_attempt", _blame_the_source),)),
     Bug(
         "our own errors leave the lease",
@@ -284,11 +176,11 @@ BUGS = (
     ),
     Bug("a failure is counted twice", "failure counters", ROUGH, ((schedule, "health_after", _count_twice),)),
     Bug("a crash is not counted", "failure counters", POISON, ((fetch, "_count_crash", _count_no_crash),)),
-    Bug("an outage of our own is not noticed", "failure counters", OUTAGE, spoil=_no_outage),
-    Bug("no place is taken at the host", "requests", PAIR, spoil=_no_slot),
-    Bug("the log is written twice", "fetch logs", PAIR, spoil=_log_twice),
-    Bug("a post is written over", "posts", PAIR, spoil=_put_always),
-    Bug("the window goes back", "validators and window", PAIR, spoil=_window_goes_back),
+    Bug("an outage of our own is not noticed", "failure counters", OUTAGE, spoil=ports.no_outage),
+    Bug("no place is taken at the host", "requests", PAIR, spoil=ports.no_slot),
+    Bug("the log is written twice", "fetch logs", PAIR, spoil=ports.log_twice),
+    Bug("a post is written over", "posts", PAIR, spoil=ports.put_always),
+    Bug("the window goes back", "validators and window", PAIR, spoil=ports.window_goes_back),
     Bug(
         "validators of a document that was cut",
         "validators and window",
@@ -298,7 +190,7 @@ BUGS = (
     Bug(
         "a message that is put off is dropped", "messages", PAIR, ((deferral, "_defer", _drop_the_deferred),)
     ),
-    Bug("the line is written over by whoever is late", "messages", PAGES, spoil=_line_unguarded),
+    Bug("the line is written over by whoever is late", "messages", PAGES, spoil=ports.line_unguarded),
     Bug(
         "secrets go along to other servers",
         "addresses and secrets",

@@ -1,4 +1,4 @@
-"""Owns delivery: a queue that delivers at least once, hides what was received, and gives up after five times."""
+"""Owns delivery: at least once, hidden while somebody works on it, given up after five times."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ class Held:
 
 @dataclass
 class DeliveringQueue(MemoryQueue):
-    """What was sent, until somebody deletes it. `arrived` is told when a message can be received, and where."""
+    """What was sent, until somebody deletes it. `arrived` is told of each message that can be received."""
 
     clock: object = None
     arrived: object = lambda held: None

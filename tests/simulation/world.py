@@ -103,7 +103,7 @@ class Simulation:
         self.violations = []
         self.apart = MINUTE * 10
         """From one tick to the next; None where the ticks come as they like."""
-        self.check = lambda: []
+        self.check = list
         """What a story wants to be true in the end, beside the invariants."""
         self.by_hand = []
         self.views = []
@@ -131,7 +131,7 @@ class Simulation:
         self.web.asked = self.watcher.asked_by
 
     def world(self):
-        """Return the world of one invocation: what a site allows is remembered by each function for itself."""
+        """Return the world of one invocation: each function remembers for itself what a site allows."""
         robots = Robots(self.base.http, self.stage.clock)
         return replace(self.base, robots=robots)
 
