@@ -119,9 +119,9 @@ def _later(sim, minutes, what):
 
 
 ONE = Story("one feed", _one, (0, 1, 10), 1.9, 55)
-PAIR = Story("two feeds of one host", _pair, (0, 1, 2, 10), 2.9, 65)
-PAGES = Story("full texts", _pages, (0, 1, 10, 20, 30), 1.9, 135, apart=20, spare=100)
-ROUGH = Story("publishers in trouble", _rough, (0, 1, 2, 3, 10), 2.9, 55)
+PAIR = Story("two feeds of one host", _pair, (0, 1, 2, 10), 2.9, 56, apart=15)
+PAGES = Story("full texts", _pages, (0, 1, 10, 30), 1.9, 135, apart=40, spare=100)
+ROUGH = Story("publishers in trouble", _rough, (0, 1, 2, 3, 10), 2.9, 51, apart=20)
 POISON = Story("a document that kills", _poison, (0, 10), 0.5, 125)
 OUTAGE = Story("an outage of our own", _outage, (0, 10), 0.5, 55)
 SEEN = Story("a source that somebody looks at", _seen, (0, 1, 10), 1.9, 55)

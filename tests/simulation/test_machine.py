@@ -2,12 +2,20 @@
 
 from datetime import timedelta
 
-from hypothesis import HealthCheck, settings
+import pytest
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
-from builders import every
+from builders import NOON, at, every
 from simulation.faults import Kind
+from simulation.planted import BUGS
 from simulation.publishers import SECRET, Answer
 from simulation.world import SETTINGS, Setting, Simulation
 from wellspring import catalog
@@ -15,6 +23,8 @@ from wellspring.errors import ErrorClass
 
 NAMES = ("a", "b", "c")
 CADENCES = {"a": every(5), "b": {"mode": "adaptive"}, "c": {"mode": "activity"}}
+CREATED = {"a": at(-60), "b": at(-60), "c": NOON - timedelta(days=100)}
+"""Nobody has looked at the last one for so long that the schedule leaves it out."""
 HOSTS = {"a": "one.example", "b": "one.example", "c": "two.example"}
 TROUBLE = (
     Answer(status=500),
@@ -30,16 +40,21 @@ SKEWS = st.sampled_from([NO_SKEW, NO_SKEW, timedelta(minutes=5), timedelta(minut
 class World(RuleBasedStateMachine):
     """The simulated stack, with an operator and publishers who do what they like."""
 
+    bug = None
+
     @initialize(planners=st.integers(1, 2), lag=st.sampled_from([0, 3]), seed=st.integers(0, 99))
     def begin(self, planners, lag, seed):
-        self.sim = Simulation(Setting(planners=planners, lag=timedelta(seconds=lag), mixed=0.2), {}, seed)
+        setting = Setting(planners=planners, lag=timedelta(seconds=lag), mixed=0.2)
+        self.sim = Simulation(setting, {}, seed, self.bug)
         self.sim.apart = None
         self.numbers = iter(range(1, 10_000))
         self.removed = set()
         for name in NAMES:
             config = {"cadence": CADENCES[name], "full_text": name == "a", "headers": {"X-Key": SECRET}}
             url = f"https://{HOSTS[name]}/{name}.xml"
-            self.sim.add(name, url=url, entries=[(next(self.numbers), 0)], config=config)
+            self.sim.add(
+                name, url=url, entries=[(next(self.numbers), 0)], config=config, created_at=CREATED[name]
+            )
 
     @rule(minutes=st.sampled_from([0.02, 0.5, 1, 5, 13, 60]))
     def time_passes(self, minutes):
@@ -146,11 +161,31 @@ class World(RuleBasedStateMachine):
         return "\n".join([*self.sim.watcher.violations, self.sim.stage.told(300)])
 
 
-TestWorld = World.TestCase
-TestWorld.settings = settings(
-    max_examples=40,
-    stateful_step_count=30,
+BOUNDED = settings(
+    max_examples=120,
+    stateful_step_count=40,
     deadline=None,
     derandomize=True,
+    database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
+TestWorld = World.TestCase
+TestWorld.settings = BOUNDED
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "the log is written twice",
+        "a start takes a lease that somebody holds",
+        "no fencing by the lease's token",
+        "a lease never expires",
+        "a source leaves the index although somebody looks",
+    ],
+)
+def test_the_machine_can_see(name):
+    class Broken(World):
+        bug = next(bug for bug in BUGS if bug.name == name)
+
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(Broken, settings=settings(BOUNDED, phases=[Phase.generate]))
