@@ -8,7 +8,7 @@ import time
 from simulation.planted import BUGS
 from simulation.sweep import Figures, caught, collected, pairs, singles, six, sixes, told
 
-SIXES = 3_000
+SIXES = 2_000
 
 
 def main():

@@ -192,16 +192,16 @@ class Simulation:
         self.work(held, skew=skew)
 
     def _may_double(self, held):
-        """A double of a fetch by hand that meets the first at work is put back as a new message.
+        """A double of a fetch by hand, or of a page, that meets the first at work becomes a new message.
 
         Were that one doubled too, and so on, it would never end; no queue is as bad as that.
         """
-        if not held.body.count('"manual"'):
+        message = parse_message(held.body, now=self.stage.now)
+        if not (message.manual or message.content_hash):
             return True
-        source_id = parse_message(held.body, now=self.stage.now).source_id
-        asked = sum(name == source_id for _, name in self.by_hand)
-        self.doubled[source_id] += 1
-        return self.doubled[source_id] <= asked
+        self.doubled[held.body] += 1
+        asked = sum(name == message.source_id for _, name in self.by_hand)
+        return self.doubled[held.body] <= (1 if message.content_hash else asked)
 
     def double(self, held, later):
         """Deliver a message once more, deleted or not."""
