@@ -117,6 +117,8 @@ class Watcher(Verdict):
     def _released(self, source_id, token, lease, *, answer, **_):
         if answer is True:
             self.released.add(token)
+            # The earlier lease is back, with whoever stands still in it.
+            self.holders[source_id] = lease.token if lease else None
 
     def _finished(self, before, after, token, *, answer):
         if answer is not True:
@@ -125,7 +127,7 @@ class Watcher(Verdict):
         counts_a_crash = bool(after.lease and after.lease.token)
         if not counts_a_crash:
             self.released.add(token)
-        if self.holders.get(name, token) != token:
+        if self.holders.get(name) != token:
             self.say(VALIDATORS, f"{name} was finished by {token}, while {self.holders[name]} held the lease")
         self._judge_validators(name, before, after)
         self._judge_failures(name, after, token, counts_a_crash)
