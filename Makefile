@@ -16,7 +16,7 @@ OVERRIDES := LambdaRuntime=$(LAMBDA_RUNTIME) LambdaArchitecture=$(LAMBDA_ARCHITE
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-.PHONY: setup run run-once down test test-quick check format bench-cpu bench-schedule bench-fetch bench-pages build deploy lock clean
+.PHONY: setup run run-once down test test-quick test-faults check format bench-cpu bench-schedule bench-fetch bench-pages build deploy lock clean
 setup: .venv/.done .tools/.done ## the project's environment and its tools, from nothing
 
 .venv/.done: requirements/bootstrap.txt requirements/dev.txt pyproject.toml
@@ -49,7 +49,10 @@ test: setup ## every test: unit, contract, integration, and e2e on the deployed 
 	@$(BIN)/pytest
 
 test-quick: .venv/.done ## the tests that need no deployed stack
-	@$(BIN)/pytest --ignore tests/e2e
+	@$(BIN)/pytest --ignore tests/e2e -m "not local_cloud"
+
+test-faults: .venv/.done ## every pair of faults, and six at once; prints one line of figures in about ten minutes
+	@PYTHONPATH=tests $(BIN)/python -m simulation $(if $(SEED),--seed $(SEED))
 
 check: setup ## format, lint, types, template
 	@$(BIN)/ruff format --check .

@@ -121,6 +121,21 @@ def test_a_source_that_was_enabled_again_is_not_unlisted(ports):
     assert ports.sources.unlist(a_ref("b"), if_disabled=True)
 
 
+@pytest.mark.parametrize(
+    ("as_read", "viewed_at", "unlisted"),
+    [
+        pytest.param(None, None, True, id="nobody ever looked"),
+        pytest.param(at(-9), at(-9), True, id="nobody looked since"),
+        pytest.param(None, at(-1), False, id="somebody looked for the first time"),
+        pytest.param(at(-9), at(-1), False, id="somebody looked again"),
+    ],
+)
+def test_a_source_that_somebody_looked_at_meanwhile_is_not_unlisted(ports, as_read, viewed_at, unlisted):
+    ports.sources.add(a_source(next_fetch_at=NOON, viewed_at=viewed_at))
+    assert ports.sources.unlist(a_ref(), viewed_at=as_read) is unlisted
+    assert (stored(ports).next_fetch_at is None) is unlisted
+
+
 def test_a_start_takes_the_lease_and_returns_the_source_as_it_was(ports):
     earlier = Lease(started_at=at(-9), free_at=at(-8))
     ports.sources.add(a_source(lease=earlier))

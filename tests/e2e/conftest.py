@@ -1,11 +1,10 @@
 """The whole stack, deployed with SAM on a local cloud of this test run's own."""
 
-import socket
-
 import pytest
 
 from command import Command
 from deployed import Deployed
+from local_port import free_port
 from wellspring_cli.local import cloud
 from x_server import XServer
 
@@ -44,12 +43,6 @@ def running(state_dir, parameters):
         yield Deployed(stack)
     finally:
         cloud.down(state_dir)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture

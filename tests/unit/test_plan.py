@@ -68,6 +68,22 @@ def test_what_is_not_sent_says_why(source, skipped, next_at):
     assert (made.skipped, made.next_at, made.send_after) == (skipped, next_at, None)
 
 
+class LookedAt(MemorySources):
+    """Sources that somebody looks at between the planner's read and its write."""
+
+    def unlist(self, *args, **kwargs):
+        self.view("a", NOON, unless_since=at(-1))
+        return super().unlist(*args, **kwargs)
+
+
+def test_a_source_that_somebody_looks_at_meanwhile_stays_due():
+    world = replace(a_world(), sources=LookedAt())
+    long_ago = at(-60 * 24 * 100)
+    world.sources.add(a_source(cadence={"mode": "activity"}, created_at=long_ago, next_fetch_at=at(-1)))
+    assert (planned(world).moved_meanwhile, world.sources.rows["a"].next_fetch_at) == (1, at(-1))
+    assert planned(world, at(1), at(2)).enqueued == 1
+
+
 @pytest.mark.parametrize(
     ("started_at", "delay"),
     [

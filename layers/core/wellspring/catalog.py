@@ -149,7 +149,7 @@ def find(text: str, sources: Sources) -> Source:
         return is_at(source, wanted) if wanted else source.source_id.startswith(text)
 
     likely = [name for name in (wanted, text) if name and len(name.encode()) <= LONGEST_ID]
-    for found in sources.read(likely):
+    for found in sources.read(likely) if likely else ():
         if found.source_id == text or is_meant(found):
             return found
     found_all = [source for source in every(sources) if is_meant(source)]

@@ -36,6 +36,8 @@ class Decision:
     next_at: datetime | None = None
     """The next time; None takes the source out of the index."""
     skipped: str | None = None
+    viewed_at: datetime | None = None
+    """When somebody looked last, as far as this run knows."""
     place: timedelta | None = None
     """Its place among the sources of its host."""
     warnings: tuple[str, ...] = ()
@@ -111,7 +113,14 @@ def decide(
     """Say what happens to a source that the index lists as due."""
 
     def decision(reasons: tuple[str, ...], **fields: object) -> Decision:
-        return Decision(ref=ref, url=source.shown_url, reasons=reasons, warnings=source.warnings, **fields)  # type: ignore[arg-type]
+        return Decision(
+            ref=ref,
+            url=source.shown_url,
+            reasons=reasons,
+            viewed_at=source.viewed_at,
+            warnings=source.warnings,
+            **fields,  # type: ignore[arg-type]
+        )
 
     if not source.url:
         return decision(("the source has no url",), skipped="no_url", next_at=window_end + UNREADABLE_WAIT)
@@ -279,5 +288,5 @@ def _settle(made: Decision, world: World, report: PlanReport) -> None:
     if made.next_at:
         kept = sources.move(ref, made.next_at)
     else:
-        kept = sources.unlist(ref, if_disabled=made.skipped == "disabled")
+        kept = sources.unlist(ref, if_disabled=made.skipped == "disabled", viewed_at=made.viewed_at)
     report.moved_meanwhile += not kept

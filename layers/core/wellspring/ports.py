@@ -79,8 +79,11 @@ class Sources(Protocol):
     def move(self, ref: DueRef, to: datetime) -> bool:
         """Set the next time unless somebody moved it meanwhile."""
 
-    def unlist(self, ref: DueRef, *, if_disabled: bool = False) -> bool:
-        """Take a source out of the due index unless somebody moved it, or enabled it again, meanwhile."""
+    def unlist(self, ref: DueRef, *, if_disabled: bool = False, viewed_at: datetime | None = None) -> bool:
+        """Take a source out of the due index unless somebody moved it, or enabled it again, meanwhile.
+
+        One that is not disabled stays, too, when somebody has looked at it since it was read.
+        """
 
     def start(
         self,

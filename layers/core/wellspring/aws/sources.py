@@ -125,12 +125,21 @@ class DynamoSources:
             what="Moving a source's next time",
         )
 
-    def unlist(self, ref: DueRef, *, if_disabled: bool = False) -> bool:
+    def unlist(self, ref: DueRef, *, if_disabled: bool = False, viewed_at: datetime | None = None) -> bool:
+        values: dict[str, object] = {":mark": ref.mark}
+        if if_disabled:
+            unless = "#enabled = :no"
+            values[":no"] = False
+        elif viewed_at:
+            unless = "(attribute_not_exists(#viewed_at) OR #viewed_at <= :viewed_at)"
+            values[":viewed_at"] = viewed_at
+        else:
+            unless = "attribute_not_exists(#viewed_at)"
         return self._update(
             ref.source_id,
             "REMOVE #due_shard, #next_fetch_at",
-            "#next_fetch_at = :mark" + (" AND #enabled = :no" if if_disabled else ""),
-            {":mark": ref.mark} | ({":no": False} if if_disabled else {}),
+            f"#next_fetch_at = :mark AND {unless}",
+            values,
             what="Taking a source out of the schedule",
         )
 

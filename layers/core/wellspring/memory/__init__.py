@@ -7,6 +7,7 @@ from itertools import count
 
 from wellspring.asking import Http
 from wellspring.errors import ErrorClass, FetchError
+from wellspring.memory import sizes
 from wellspring.memory.gates import MemoryGates
 from wellspring.memory.posts import MemoryFetchLogs, MemoryPosts
 from wellspring.memory.sources import MemorySources
@@ -38,6 +39,8 @@ class MemoryQueue:
             raise ValueError(f"1 to {BATCH_LIMIT} messages are sent at once")
         if any(not 0 <= outgoing.delay_seconds <= LONGEST_DELAY for outgoing in batch):
             raise ValueError(f"a delay is 0 to {LONGEST_DELAY} seconds")
+        if sum(sizes.size_of(outgoing.message.to_text()) for outgoing in batch) > sizes.LARGEST_BATCH:
+            raise ValueError(f"at most {sizes.LARGEST_BATCH} bytes are sent at once")
         self.sent += batch
         return [True] * len(batch)
 

@@ -6,7 +6,9 @@ from datetime import datetime
 from typing import TypeVar
 
 from wellspring import schedule, timestamps
-from wellspring.backlog import Backlog
+from wellspring.backlog import Backlog, pack
+from wellspring.errors import Unavailable
+from wellspring.memory import sizes
 from wellspring.model import FetchLog, FullText, Post, PostKey, Window
 from wellspring.ports import (
     Marking,
@@ -30,6 +32,7 @@ class MemoryPosts:
     shards: int = 4
 
     def put(self, post: Post) -> bool:
+        sizes.fit(post, what="Storing a post")
         return _put_once(self.rows, (post.source_id, post.content_hash), post)
 
     def hash_like(self, source_id: str, prefix: str, *, after: str | None = None) -> str | None:
@@ -41,6 +44,7 @@ class MemoryPosts:
         return dict(self.windows[source_id][1]) if source_id in self.windows else {}
 
     def put_window(self, source_id: str, window: Window, *, started_at: datetime) -> bool:
+        sizes.fit(window, what="Storing the window of seen entries")
         if source_id in self.windows and self.windows[source_id][0] > started_at:
             return False
         self.windows[source_id] = (started_at, dict(window))
@@ -103,7 +107,10 @@ class MemoryPosts:
         found = self.rows.get((key.source_id, key.content_hash))
         if found is None or found.full_text_status is FullText.OK:
             return False
-        self.rows[(key.source_id, key.content_hash)] = replace(found, full_text_status=status, full_text=text)
+        after = replace(found, full_text_status=status, full_text=text or found.full_text)
+        if sizes.size_of(after) > sizes.LARGEST_ITEM:
+            raise Unavailable("Storing a full text failed: the row is too large.")
+        self.rows[(key.source_id, key.content_hash)] = after
         return True
 
     def newest(self, source_id: str, *, after: str | None = None, limit: int = 100) -> PostPage:
@@ -131,6 +138,8 @@ class MemoryPosts:
         return self.backlogs.get(source_id, Backlog())
 
     def put_backlog(self, source_id: str, backlog: Backlog, *, over: int) -> bool:
+        line = (pack(backlog.waiting), pack(backlog.queued))
+        sizes.fit(line, what="Storing the line for full texts")
         if self.backlog(source_id).version != over:
             return False
         self.backlogs[source_id] = backlog
@@ -142,6 +151,7 @@ class MemoryFetchLogs:
     rows: dict[tuple[str, datetime], FetchLog] = field(default_factory=dict)
 
     def put(self, log: FetchLog) -> bool:
+        sizes.fit(log, what="Writing a fetch log")
         return _put_once(self.rows, (log.source_id, log.started_at), log)
 
     def newest(self, source_id: str, *, before: datetime | None = None, limit: int = 20) -> list[FetchLog]:

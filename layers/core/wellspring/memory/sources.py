@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from wellspring import schedule, timestamps
+from wellspring.memory import sizes
 from wellspring.model import Lease, Source
 from wellspring.ports import (
     DuePage,
@@ -46,6 +47,7 @@ class MemorySources:
             source = replace(source, due_shard=shard, next_fetch_at=next_at)
         else:
             source = replace(source, due_shard=None)
+        sizes.fit(source, what="Adding a source")
         self.rows[source.source_id] = _marked(source)
         return True
 
@@ -64,15 +66,23 @@ class MemorySources:
         return len(self.due(shard, until, limit=len(self.rows)).refs)
 
     def read(self, source_ids: Sequence[str]) -> list[Source]:
-        if len(source_ids) > READ_LIMIT:
-            raise ValueError(f"at most {READ_LIMIT} sources are read at once")
+        if not 1 <= len(source_ids) <= READ_LIMIT or len(set(source_ids)) < len(source_ids):
+            raise ValueError(f"1 to {READ_LIMIT} sources are read at once, none of them twice")
         return [self.rows[name] for name in source_ids if name in self.rows]
 
     def move(self, ref: DueRef, to: datetime) -> bool:
         return self._change(ref, next_fetch_at=to)
 
-    def unlist(self, ref: DueRef, *, if_disabled: bool = False) -> bool:
-        if if_disabled and ref.source_id in self.rows and self.rows[ref.source_id].enabled:
+    def unlist(self, ref: DueRef, *, if_disabled: bool = False, viewed_at: datetime | None = None) -> bool:
+        found = self.rows.get(ref.source_id)
+        if found and if_disabled and found.enabled:
+            return False
+        if (
+            found
+            and not if_disabled
+            and found.viewed_at
+            and (viewed_at is None or found.viewed_at > viewed_at)
+        ):
             return False
         return self._change(ref, next_fetch_at=None, due_shard=None)
 
@@ -86,10 +96,9 @@ class MemorySources:
     ) -> Started | Refused:
         found = self.rows.get(source_id)
         now = lease.started_at
-        if found and found.lease and found.lease.token == lease.token:
-            return Started(replace(found, lease=None))
         if found is None or schedule.refusal(found, due_at=due_at, window_end=window_end, now=now):
-            return Refused(found)
+            ours = found and found.lease and found.lease.token == lease.token
+            return Started(replace(found, lease=None)) if found and ours else Refused(found)
         self.rows[source_id] = replace(found, lease=lease)
         return Started(found)
 

@@ -1,0 +1,9 @@
+"""Owns the choice of a port for a local cloud of a test run's own."""
+
+import socket
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
