@@ -155,7 +155,7 @@ def test_a_source_is_found_by(text, sources, wanted):
             "https://example.org/?key=secret", (NEWS,), "'https://example.org/?...'", id="without the secret"
         ),
         pytest.param(" ", (NEWS,), "A source is named by its id", id="nothing typed"),
-        pytest.param("a" * 1500, (NEWS,), "There is no source", id="more than an id can be"),
+        pytest.param("a" * 1500, (NEWS,), "A source is named by its id", id="more than an id can be"),
         pytest.param("a" * 9000, (NEWS,), "A source is named by its id", id="far too much"),
         pytest.param("a" * 1025, (NEWS,), "A source is named by its id", id="longer than an id can be"),
         pytest.param("\udcff", (NEWS,), "A source is named by its id", id="bytes that are no text"),
