@@ -82,6 +82,8 @@ class Target:
             url = running.endpoint_url
             why = "it runs, and nothing else is named"
             return Reach(_local_client(url), f"the local cloud at {url}", project.REGION, why)
+        if not why:
+            self._check_no_local_cloud_is_meant()
         session = _session(profile, self.region)
         region = session.region_name or (project.REGION if endpoint_url else None)
         if region is None:
@@ -100,6 +102,14 @@ class Target:
 
         why = why or f"no local cloud runs in {self.state_dir}"
         return Reach(client, place, region, why, is_signed_in=session.get_credentials() is not None)
+
+    def _check_no_local_cloud_is_meant(self) -> None:
+        """Raise NoStack where AWS would be asked although a local cloud is what the person has in mind."""
+        named = self.state_dir != project.STATE_DIR
+        if named or cloud.broke_off(self.state_dir):
+            what = f"No local cloud runs in {self.state_dir}" if named else "The local cloud broke off"
+            again = f" --state-dir {self.state_dir}" if named else ""
+            raise NoStack(f"{what}. Start it: wellspring local up{again}. To talk to AWS, say --region NAME.")
 
     def find(self, reach: Reach) -> Stack:
         """Look for the stack there. Raises NoStack with what to do."""

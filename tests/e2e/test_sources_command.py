@@ -125,6 +125,15 @@ def test_a_source_is_edited_and_due_by_its_new_cadence(operator, deployed, publi
     assert source.config.cadence.every_minutes == 180, "what is not named stays"
 
 
+def test_two_sources_do_not_get_one_url(operator, deployed, publisher, feed):
+    operator.well("sources", "add", feed, "--type", "rss", "--every", "1h")
+    deployed.add("second", publisher.url("/other"), cadence=every(60), next_fetch_at=now() + HOUR)
+    told = operator("sources", "edit", "second", "--url", feed)
+    assert told.code == 1
+    assert f"{catalog.id_of(feed)} has this URL already." in told.err
+    assert deployed.source("second").url == publisher.url("/other")
+
+
 def test_an_edit_of_nothing_is_told(operator, deployed, publisher):
     deployed.add("same", publisher.url("/x"), cadence=every(60), next_fetch_at=now() + HOUR)
     told = operator("sources", "edit", "same")

@@ -10,6 +10,10 @@ from threading import Thread
 
 import pytest
 
+from wellspring_cli.errors import NoStack
+from wellspring_cli.local import project
+from wellspring_cli.target import Target
+
 ANY = ("sources", "list")
 WELLSPRING = Path(sys.executable).with_name("wellspring")
 
@@ -17,6 +21,31 @@ WELLSPRING = Path(sys.executable).with_name("wellspring")
 def test_without_anything_it_is_said_what_to_start(typed):
     told = typed(*ANY)
     assert (told.code, told.out) == (4, "")
+    assert "No local cloud runs in" in told.err and "wellspring local up --state-dir" in told.err
+
+
+def test_a_local_cloud_that_is_named_and_does_not_run_is_never_mistaken_for_aws(typed, monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    told = typed("sources", "remove", "a", "--yes")
+    assert told.code == 4
+    assert "To talk to AWS, say --region NAME." in told.err
+
+
+def test_a_local_cloud_that_broke_off_is_never_mistaken_for_aws(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(project, "STATE_DIR", tmp_path)
+    (tmp_path / "local.json").write_text('{"pid": 4194304, "port": 4566}')
+    with pytest.raises(NoStack, match=r"^The local cloud broke off\. Start it: wellspring local up\."):
+        Target(state_dir=tmp_path).reach()
+
+
+def test_a_profile_without_a_region_is_told(typed, tmp_path, monkeypatch):
+    config = tmp_path / "config"
+    config.write_text("[profile work]\noutput = json\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    told = typed(*ANY, "--profile", "work")
+    assert told.code == 4
     assert "No AWS region is configured" in told.err and "wellspring local up" in told.err
 
 

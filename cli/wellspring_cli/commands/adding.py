@@ -131,6 +131,8 @@ def edit(
         if header:
             settings["headers"] = cadence.headers(header, before.config.headers)
         moved = {"previous_url": before.url} if fields.get("url", before.url) != before.url else {}
+        if moved:
+            _check_nobody_is_at(fields["url"], before, stack)
         given = catalog.with_config(before, settings)
         return catalog.edited(before, fields | moved, given, stack.settings, now=now)
 
@@ -142,6 +144,16 @@ def edit(
         return
     say(f"Changed {after.source_id}: {after.type}, {cadence.told(after.config)}, in {stack.place}.")
     say_next(after)
+
+
+def _check_nobody_is_at(url: str, before: Source, stack: Stack) -> None:
+    """Raise CliError when another source has the URL: both would poll it."""
+    for other in stack.sources.read([catalog.id_of(url)]):
+        if other.source_id != before.source_id and catalog.is_at(other, catalog.id_of(url)):
+            raise CliError(
+                f"{other.source_id} has this URL already. "
+                f"Remove one of the two: wellspring sources remove {before.source_id}"
+            )
 
 
 def _found_out(wanted: Wanted) -> Wanted:

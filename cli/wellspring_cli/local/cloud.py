@@ -20,6 +20,7 @@ __all__ = [
     "Elsewhere",
     "LocalStack",
     "Running",
+    "broke_off",
     "down",
     "find",
     "reset",
@@ -112,6 +113,11 @@ def reset(state_dir: Path) -> None:
 def running(state_dir: Path) -> Running | Elsewhere | None:
     """Return the local cloud of a state folder: our own, if it is alive, else the one that it is bound to."""
     return emulator.running(state_dir) or elsewhere.bound(state_dir)
+
+
+def broke_off(state_dir: Path) -> bool:
+    """Say whether a local cloud was started here, is gone, and was stopped by nobody."""
+    return folder.record_file(state_dir).exists() and running(state_dir) is None
 
 
 def find(state_dir: Path) -> LocalStack | None:
