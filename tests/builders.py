@@ -9,7 +9,7 @@ from wellspring import config, memory
 from wellspring.errors import ErrorClass, FetchError
 from wellspring.http import Reply, Request
 from wellspring.message import FetchMessage
-from wellspring.model import Cursor, Entry, Health, Pace, Post, Source
+from wellspring.model import Cursor, Entry, FetchLog, Health, Pace, Post, Source, Status
 from wellspring.ports import DueRef, World
 from wellspring.settings import Defaults, Settings
 from wellspring.timestamps import to_text
@@ -65,6 +65,23 @@ def an_entry(number: int = 1, **fields: Any) -> Entry:
 def a_post(source_id: str = "a", content_hash: str = "ab" * 32, **fields: Any) -> Post:
     entry = fields.pop("entry", an_entry())
     return Post(source_id=source_id, content_hash=content_hash, entry=entry, fetched_at=NOON, **fields)
+
+
+def a_log(minutes: float = 0, source_id: str = "a", *, seconds: float = 1, **fields: Any) -> FetchLog:
+    return FetchLog(
+        **{
+            "source_id": source_id,
+            "started_at": at(minutes),
+            "finished_at": at(minutes, seconds=seconds),
+            "status": Status.OK,
+            "url": URL,
+            "attempt_id": "t",
+            "message_id": "m",
+            "manual": False,
+            "expires_at": NOON + timedelta(days=90),
+        }
+        | fields
+    )
 
 
 def a_ref(source_id: str = "a", due_at: datetime = NOON) -> DueRef:

@@ -1,18 +1,17 @@
 """What people do to sources, and read of posts and attempts, on every implementation of the ports."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
-from builders import NOON, a_post, a_ref, a_source, an_entry, at, every
+from builders import NOON, a_log, a_post, a_ref, a_source, an_entry, at, every
 from wellspring import config, schedule
 from wellspring.aws.queue import SqsQueue
 from wellspring.backlog import Backlog
 from wellspring.errors import ErrorClass
 from wellspring.hosts import HostState
 from wellspring.message import FetchMessage
-from wellspring.model import FetchLog, Health, Lease, Moved, Status
+from wellspring.model import Health, Lease, Moved, Status
 from wellspring.ports import Outgoing, QueueDepth
 
 FETCHED = Lease(started_at=at(-1), token="theirs", until=at(1))
@@ -142,23 +141,6 @@ def test_all_that_is_stored_of_a_source_is_erased(ports):
     assert (ports.posts.count("a"), ports.posts.count("b")) == (0, 1)
     assert (ports.posts.window("a"), ports.posts.backlog("a")) == ({}, Backlog())
     assert ports.posts.erase("a") == 0
-
-
-def a_log(minutes, source_id="a", **fields):
-    return FetchLog(
-        **{
-            "source_id": source_id,
-            "started_at": at(minutes),
-            "finished_at": at(minutes, seconds=1),
-            "status": Status.OK,
-            "url": "https://example.org/feed.xml",
-            "attempt_id": "t",
-            "message_id": "m",
-            "manual": False,
-            "expires_at": NOON + timedelta(days=90),
-        }
-        | fields
-    )
 
 
 def test_attempts_come_newest_first(ports):

@@ -1,16 +1,16 @@
 """`wellspring try`, as a person types it: against a real server on loopback, and on files."""
 
-import io
 import json
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
 
+from command import Command
 from hostile import FOR_EVER, Hostile
 from publisher import Page
 from wellspring import memory, settings, timestamps, trial
@@ -18,7 +18,6 @@ from wellspring.errors import ErrorClass
 from wellspring.http import HttpClient
 from wellspring.model import Source, Status
 from wellspring.settings import Settings
-from wellspring_cli import main
 from x_server import XServer
 
 COMMAND = Path(sys.executable).with_name("wellspring")
@@ -33,38 +32,14 @@ ATOM = b'<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><title>One</
 JSON_FEED = b'{"version": "https://jsonfeed.org/version/1.1", "items": [{"id": "1", "title": "One"}]}'
 
 
-@dataclass(frozen=True)
-class Told:
-    """What the command said, and how it ended."""
-
-    out: str
-    err: str
-    code: int
-
-    @property
-    def data(self):
-        return json.loads(self.out)
-
-    @property
-    def posts(self):
-        return self.data["posts"]
-
-
 @pytest.fixture
 def tried(monkeypatch, capsys):
     """Type `wellspring try` with these arguments."""
     for name in ("X_API_KEY", "X_API_URL", "ALLOW_ADDRESSES", "CONTACT_URL"):
         monkeypatch.delenv(name, raising=False)
 
-    def typed(*arguments, stdin=b""):
-        monkeypatch.setattr(sys, "argv", ["wellspring", "try", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        with pytest.raises(SystemExit) as ended:
-            main.main()
-        said = capsys.readouterr()
-        return Told(said.out, said.err, ended.value.code)
-
-    return typed
+    command = Command(monkeypatch, capsys)
+    return lambda *arguments, stdin=b"": command("try", *arguments, stdin=stdin)
 
 
 def typed_in_a_shell(*arguments, **options):
@@ -114,7 +89,7 @@ def test_a_feed_is_found_to_be_one_whatever_its_content_type(tried, publisher, b
     publisher.pages["/x"] = Page(body, headers={"Content-Type": content_type} if content_type else {})
     told = tried(publisher.url("/x"), "--json")
     assert (told.code, told.data["type"], told.data["status"]) == (0, "rss", "ok")
-    assert [post["title"] for post in told.posts] == ["One"]
+    assert [post["title"] for post in told.data["posts"]] == ["One"]
 
 
 def test_the_json_says_all_that_a_program_needs_and_nothing_else_is_printed(tried, publisher):
@@ -122,7 +97,7 @@ def test_the_json_says_all_that_a_program_needs_and_nothing_else_is_printed(trie
     told = tried(publisher.url("/feed"), "--json")
     assert told.err == ""
     assert told.data.keys() >= TOP
-    (post,) = told.posts
+    (post,) = told.data["posts"]
     assert post.keys() == POST
     assert (post["id"], post["title"], post["body"]) == ("id-1", "Title 1", "Größe")
     assert post["url"] == publisher.url("/posts/1")
@@ -167,7 +142,7 @@ def test_a_page_is_read_and_its_feeds_are_offered(tried, publisher, head, paths)
     told = tried(publisher.url("/blog/page"), "--json")
     assert (told.code, told.data["type"], told.data["title"]) == (0, "website", "A page")
     assert [feed["url"] for feed in told.data["feeds"]] == [publisher.url(path) for path in paths]
-    (post,) = told.posts
+    (post,) = told.data["posts"]
     assert post["url"] == post["id"] == publisher.url("/blog/page")
     assert post["body"].startswith("Sentence number 0")
 
@@ -191,56 +166,60 @@ def test_the_type_that_a_person_names_counts(tried, publisher):
 def test_a_file_is_read_as_if_it_came_from_where_it_comes_from(tried, tmp_path):
     saved = file_of(tmp_path, a_feed(item(1)))
     told = tried(saved, "--url", "https://example.org/news/feed.xml", "--json")
-    assert (told.posts[0]["url"], told.data["url"]) == (
+    assert (told.data["posts"][0]["url"], told.data["url"]) == (
         "https://example.org/posts/1",
         "https://example.org/news/feed.xml",
     )
     page = file_of(tmp_path, a_page('<link rel="alternate" type="application/rss+xml" href="f">'), "page")
     told = tried(page, "--url", "https://example.org/blog/", "--json")
-    assert (told.data["type"], told.posts[0]["url"]) == ("website", "https://example.org/blog/")
+    assert (told.data["type"], told.data["posts"][0]["url"]) == ("website", "https://example.org/blog/")
     assert told.data["feeds"] == [{"url": "https://example.org/blog/f", "title": ""}]
 
 
 def test_what_comes_in_is_read(tried):
     told = tried("-", "--url", "https://example.org/", "--json", stdin=a_feed(item(1)))
-    assert (told.code, [post["url"] for post in told.posts]) == (0, ["https://example.org/posts/1"])
+    assert (told.code, [post["url"] for post in told.data["posts"]]) == (0, ["https://example.org/posts/1"])
 
 
 def test_a_file_needs_no_place_where_it_comes_from(tried, tmp_path):
     told = tried(file_of(tmp_path, a_feed(item(1))), "--json")
-    assert (told.code, told.posts[0]["url"]) == (0, "/posts/1")
+    assert (told.code, told.data["posts"][0]["url"]) == (0, "/posts/1")
 
 
 def test_what_would_be_left_out_is_shown_with_the_reason(tried, tmp_path):
     blank = '<item><guid isPermaLink="false">blank</guid></item>'
     feed = a_feed(item(1), item(2, days_ago=8), blank, item(3, guid="id-1"), item(4, days_ago=-3))
     told = tried(file_of(tmp_path, feed), "--json")
-    assert [(post["id"], post["filtered"]) for post in told.posts] == [
+    assert [(post["id"], post["filtered"]) for post in told.data["posts"]] == [
         ("id-1", None),
         ("id-2", "too_old"),
         ("blank", "blank"),
         ("id-1", "duplicate_id"),
         ("id-4", None),
     ]
-    assert told.posts[-1]["published_at"] is None, "a date far in the future counts as none"
+    assert told.data["posts"][-1]["published_at"] is None, "a date far in the future counts as none"
     assert (told.code, told.data["status"]) == (0, "ok")
 
 
 def test_a_person_may_say_what_is_too_old(tried, tmp_path):
     feed = file_of(tmp_path, a_feed(item(1, days_ago=8)))
-    assert [post["filtered"] for post in tried(feed, "--json", "--max-age-days", 9).posts] == [None]
+    assert [post["filtered"] for post in tried(feed, "--json", "--max-age-days", 9).data["posts"]] == [None]
 
 
 def test_more_than_a_poll_stores_is_left_over(tried, tmp_path):
     feed = a_feed(*(item(n, body=f"Body number {n}.") for n in range(1_500)))
     told = tried(file_of(tmp_path, feed), "--json")
     assert (told.code, told.data["status"]) == (0, "partial")
-    assert [post["filtered"] for post in told.posts] == [None] * 1_000 + ["over_limit"] * 500
+    assert [post["filtered"] for post in told.data["posts"]] == [None] * 1_000 + ["over_limit"] * 500
 
 
 def test_a_feed_that_breaks_off_is_partial(tried, tmp_path):
     told = tried(file_of(tmp_path, a_feed(item(1), item(2))[:-60]), "--json")
-    assert (told.code, told.data["status"], [post["id"] for post in told.posts]) == (0, "partial", ["id-1"])
+    assert (told.code, told.data["status"], [post["id"] for post in told.data["posts"]]) == (
+        0,
+        "partial",
+        ["id-1"],
+    )
     assert "breaks off" in told.data["note"]
     assert "breaks off" in tried(file_of(tmp_path, a_feed(item(1), item(2))[:-60])).out
 
@@ -260,7 +239,7 @@ def test_the_files_of_the_feeds_that_we_know_are_told_like_polls_of_them(tried, 
     (feed,) = (path for path in FEEDS.glob(f"{name.removesuffix('.expected.json')}.*") if path.name != name)
     told = tried(feed, "--url", expected["url"], "--json", "--max-age-days", 36_600)
     assert (told.data["status"], told.data["title"]) == (expected["status"], expected["title"])
-    assert [(post["title"], post["url"], post["author"]) for post in told.posts] == [
+    assert [(post["title"], post["url"], post["author"]) for post in told.data["posts"]] == [
         (post["title"], post["url"], post["author"]) for post in expected["posts"]
     ]
 
@@ -279,7 +258,7 @@ def test_pages_are_read_as_robots_txt_has_it_and_feeds_without_asking(tried, pub
     assert "/robots.txt" not in publisher.paths()
     for options in ((), ("--type", "website")):
         told = tried(publisher.url("/private/page"), "--json", *options)
-        assert (told.code, told.data["error_class"], told.posts) == (1, "robots", [])
+        assert (told.code, told.data["error_class"], told.data["posts"]) == (1, "robots", [])
         assert tried(publisher.url("/page"), "--json", *options).code == 0
 
 
@@ -303,7 +282,7 @@ def test_a_redirect_is_followed_and_the_last_address_counts(tried, publisher):
         "/new/feed": Page(ATOM.replace(b"<title>One", b'<link href="post"/><title>One')),
     }
     told = tried(publisher.url("/old"), "--json")
-    assert (told.data["url"], told.posts[0]["url"]) == (
+    assert (told.data["url"], told.data["posts"][0]["url"]) == (
         publisher.url("/new/feed"),
         publisher.url("/new/post"),
     )
@@ -333,7 +312,7 @@ def test_what_goes_wrong_is_named_and_ends_with_1(tried, publisher, page, error_
     publisher.pages["/x"] = page
     told = tried(publisher.url("/x"), "--json")
     assert (told.code, told.data["status"], told.data["error_class"]) == (1, "failed", error_class)
-    assert told.data["error"] and told.posts == []
+    assert told.data["error"] and told.data["posts"] == []
     assert f"{error_class}: {told.data['error']}\n" in tried(publisher.url("/x")).out
 
 
@@ -470,7 +449,7 @@ def test_x_with_a_key_is_read_and_the_key_is_shown_nowhere(tried, monkeypatch):
         }.items():
             monkeypatch.setenv(name, value)
         told = tried("https://x.com/someone", "--json")
-        assert (told.code, [post["body"] for post in told.posts]) == (0, ["What I had for breakfast"])
+        assert (told.code, [post["body"] for post in told.data["posts"]]) == (0, ["What I had for breakfast"])
         monkeypatch.setenv("X_API_KEY", f"{SECRET}-of-somebody-else")
         refused = tried("https://x.com/someone", "--json")
     assert (refused.code, refused.data["error_class"]) == (1, "authentication")

@@ -5,32 +5,15 @@ from datetime import timedelta
 import pytest
 from rich.console import Console
 
-from builders import NOON, at
+from builders import NOON, a_log, at
 from wellspring.errors import ErrorClass
 from wellspring.memory import MemoryFetchLogs
-from wellspring.model import FetchLog, Status
+from wellspring.model import Status
 from wellspring_cli import log_pages, log_rows, log_summary
 from wellspring_cli.commands.logs import moment
 from wellspring_cli.errors import WrongUse
 
 HOSTILE = "\x1b[2Jgone\x07\r\u202e\x9b31m\ud800\u2028end"
-
-
-def a_log(minutes=0, *, seconds=1, **fields):
-    return FetchLog(
-        **{
-            "source_id": "a",
-            "started_at": at(minutes),
-            "finished_at": at(minutes, seconds=seconds),
-            "status": Status.OK,
-            "url": "https://example.org/feed.xml",
-            "attempt_id": "t",
-            "message_id": "m",
-            "manual": False,
-            "expires_at": NOON + timedelta(days=90),
-        }
-        | fields
-    )
 
 
 def failed(minutes=0, error_class=ErrorClass.TIMEOUT, message="It took too long.", **fields):

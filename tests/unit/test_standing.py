@@ -1,14 +1,12 @@
 """How a source stands, and why it was or was not fetched."""
 
-from datetime import timedelta
-
 import pytest
 
-from builders import DEFAULTS, NOON, a_source, at, every
+from builders import DEFAULTS, NOON, a_log, a_source, at, every
 from wellspring import explanation
 from wellspring.errors import ErrorClass
 from wellspring.hosts import HostState
-from wellspring.model import FetchLog, Lease, Status
+from wellspring.model import Lease, Status
 from wellspring.standing import State, is_fetched, state_of
 
 HOURLY = every(60)
@@ -66,22 +64,8 @@ def explain(source, *, last=None, host=HostState(), now=NOON):  # noqa: B008 - f
     return explanation.explain(source, last=last, host=host, now=now, defaults=DEFAULTS)
 
 
-def a_log(minutes=-1, **fields):
-    return FetchLog(
-        **{
-            "source_id": "a",
-            "started_at": at(minutes),
-            "finished_at": at(minutes, seconds=1),
-            "status": Status.OK,
-            "url": "https://example.org/feed.xml",
-            "attempt_id": "t",
-            "message_id": "m",
-            "manual": False,
-            "expires_at": NOON + timedelta(days=90),
-            "http_status": 200,
-        }
-        | fields
-    )
+def polled(**fields):
+    return a_log(-1, **{"http_status": 200} | fields)
 
 
 FAILED = {
@@ -95,21 +79,23 @@ FAILED = {
 @pytest.mark.parametrize(
     ("log", "told"),
     [
-        pytest.param(a_log(created=2, unchanged=28), "ok, HTTP 200, 2 new, 28 known", id="new posts"),
+        pytest.param(polled(created=2, unchanged=28), "ok, HTTP 200, 2 new, 28 known", id="new posts"),
         pytest.param(
-            a_log(status=Status.PARTIAL, created=1, updated=1, failed=1, filtered={"too_old": 3}),
+            polled(status=Status.PARTIAL, created=1, updated=1, failed=1, filtered={"too_old": 3}),
             "partial, HTTP 200, 1 new, 1 changed, 1 failed, 3 left out (too_old)",
             id="of all kinds",
         ),
         pytest.param(
-            a_log(status=Status.NOT_MODIFIED, http_status=304),
+            polled(status=Status.NOT_MODIFIED, http_status=304),
             "not_modified, HTTP 304, nothing new",
             id="nothing",
         ),
-        pytest.param(a_log(**FAILED), "failed, HTTP 503, http_5xx: The server answered 503.", id="a failure"),
-        pytest.param(a_log(content_hash="c"), "ok, HTTP 200, the page of a post", id="a post's page"),
         pytest.param(
-            a_log(**FAILED | {"http_status": None, "error_class": ErrorClass.DNS, "error_message": "No."}),
+            polled(**FAILED), "failed, HTTP 503, http_5xx: The server answered 503.", id="a failure"
+        ),
+        pytest.param(polled(content_hash="c"), "ok, HTTP 200, the page of a post", id="a post's page"),
+        pytest.param(
+            polled(**FAILED | {"http_status": None, "error_class": ErrorClass.DNS, "error_message": "No."}),
             "failed, dns: No.",
             id="no answer at all",
         ),
@@ -121,7 +107,7 @@ def test_an_attempt_is_told_in_a_few_words(log, told):
 
 def test_a_source_that_fares_well():
     source = a_source(cadence=HOURLY, reasons=("interval 1 h since the last success",), **POLLED)
-    told = explain(source, last=a_log(created=2))
+    told = explain(source, last=polled(created=2))
     assert told.state is State.OK
     assert told.last == "2026-11-18 11:59:00Z, 1 min ago, planned: ok, HTTP 200, 2 new"
     assert told.next == "2026-11-18 12:59:00Z, in 59 min"
@@ -264,5 +250,5 @@ def test_a_source_without_a_fetch_log_is_told_so():
 
 def test_a_failure_tells_the_last_success_too():
     source = a_source(cadence=HOURLY, failures=1, last_fetch_at=at(-120), last_polled_at=at(-1))
-    told = explain(source, last=a_log(**FAILED)).last
+    told = explain(source, last=polled(**FAILED)).last
     assert told.endswith("; the last success counts for 2026-11-18 10:00:00Z, 2 h ago")
