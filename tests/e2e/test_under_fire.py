@@ -25,8 +25,8 @@ from wellspring_cli.local import cloud, emulator
 
 HOSTS, FEEDS_EACH, POSTS_EACH = 20, 10, 3
 HOUR = timedelta(hours=1)
-HOST_DELAY, JITTER = 1.0, 0.1
-"""A request leaves on time and may arrive a little later than the one before it did."""
+HOST_DELAY, JITTER = 1.0, 0.5
+"""A request leaves on time; on a busy machine it may arrive later than the one behind it does."""
 
 
 @pytest.fixture
@@ -192,4 +192,5 @@ def test_a_cloud_that_is_killed_and_started_again_ends_with_all_that_was_served(
             for number, name in enumerate(names)
         )
 
-    eventually(is_whole, patience=120)
+    # A source that was being fetched is left alone until its lease is over, after 150 s.
+    eventually(is_whole, patience=240)
