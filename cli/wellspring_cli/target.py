@@ -87,7 +87,7 @@ class Target:
         session = _session(profile, self.region)
         region = session.region_name or (project.REGION if endpoint_url else None)
         if region is None:
-            raise NoStack(f"No AWS region is configured: --region, or AWS_REGION. {START}")
+            raise NoStack(f"No local cloud is running, and no AWS region is configured. {START}")
         try:
             validate_region_name(region)
         except InvalidRegionError:

@@ -46,7 +46,7 @@ def test_a_profile_without_a_region_is_told(typed, tmp_path, monkeypatch):
     monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
     told = typed(*ANY, "--profile", "work")
     assert told.code == 4
-    assert "No AWS region is configured" in told.err and "wellspring local up" in told.err
+    assert "no AWS region is configured" in told.err and "wellspring local up" in told.err
 
 
 def test_without_credentials_it_is_said_so(typed):
