@@ -1,14 +1,17 @@
 """The README's tour, typed again: each command of it ends as it did when it was recorded."""
 
 import re
+from datetime import timedelta
 
 import pytest
 
 from deployed import eventually, now
 from template import ROOT
+from wellspring.aws.gates import DynamoGates
 from wellspring_cli.demo import publisher, sources
 
 TOUR = (ROOT / "README.md").read_text().partition("<!-- tour -->")[2].partition("<!-- end of the tour -->")[0]
+HOUR = timedelta(hours=1)
 COMMANDS = re.findall(r"^\$ wellspring (.*)$", TOUR, re.MULTILINE)
 RECORDED = "127.0.0.1:8420"
 LABEL = re.compile(r"^([a-z][a-z -]*?)  +\S", re.MULTILINE)
@@ -48,3 +51,14 @@ def recorded(command):
 
 def labels(text):
     return set(LABEL.findall(text))
+
+
+def test_feeds_that_an_earlier_run_left_braked_are_polled_at_once(deployed, feeds):
+    gates = DynamoGates(deployed.dynamodb, deployed.stack.outputs["GatesTable"])
+    gates.brake(feeds, until=now() + HOUR, brakes=3, others=True)
+    for name in sources.SOURCE_IDS:
+        source = deployed.source(name)
+        deployed.sources.relist(source, to=now() + HOUR)
+    sources.wake(deployed.stack, f"http://{feeds}", now=now())
+    assert gates.host(feeds).brake_until is None
+    assert all(deployed.source(name).next_fetch_at <= now() for name in sources.SOURCE_IDS)

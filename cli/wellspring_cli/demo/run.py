@@ -70,6 +70,7 @@ def _run(state_dir: Path, port: int, *, once: bool, console: Console) -> None:
     # The feeds come first and go last: a fetcher that found them closed would blame them for it.
     with open_publisher(state_dir) as publisher, _stack(state_dir, port, console) as stack:
         _say(console, f"Six feeds live at {publisher.home}: good, quiet, moved and broken ones.")
+        sources.wake(stack, publisher.home, now=timestamps.now())
         added = sources.add_missing(stack, publisher.home, now=timestamps.now())
         for source in added:
             _say(console, f"  {source.source_id:<{view.SOURCE_WIDTH}} {source.shows}")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from wellspring import config
+from wellspring import catalog, config, urls
+from wellspring.aws import stacks
+from wellspring.aws.gates import DynamoGates
 from wellspring.aws.sources import DynamoSources
 from wellspring.model import Source
-from wellspring_cli.local.deployment import LocalStack
+from wellspring_cli.local.deployment import STACK, LocalStack
 
 ALWAYS: dict[str, object] = {"mode": "always"}
 EACH_MINUTE: dict[str, object] = {"mode": "interval", "every_minutes": 1}
@@ -40,6 +42,15 @@ def open_table(stack: LocalStack) -> DynamoSources:
     """Return the stack's table of sources."""
     shards = int(stack.outputs["DueShards"])
     return DynamoSources(stack.client("dynamodb"), stack.outputs["SourcesTable"], shards=shards)
+
+
+def wake(stack: LocalStack, home: str, *, now: datetime) -> None:
+    """Forget what an earlier run left behind: its publisher was away, and its feeds failed for it."""
+    settings = stacks.settings_of(stack.client("cloudformation"), STACK)
+    DynamoGates(stack.client("dynamodb"), settings.gates_table).host_recovered(urls.host_of(home))
+    table = open_table(stack)
+    for source in table.read(SOURCE_IDS):
+        table.edit(source, catalog.enabled(source, settings, now=now), now=now)
 
 
 def add_missing(stack: LocalStack, home: str, *, now: datetime) -> list[DemoSource]:
